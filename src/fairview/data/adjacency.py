@@ -1,0 +1,163 @@
+"""Which nodes are linked? An `Adjacency` is sorted, free of duplicates and self-loops, and symmetric unless directed.
+
+Self-loops are left out on purpose: how many of them a model adds is a setting of the propagation, not of the data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from fairview.errors import InputError, some
+
+IntArray = npt.NDArray[np.integer]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EdgeCounts:
+    """What became of the pairs that were given."""
+
+    given: int
+    self_loops: int = 0
+    parallel: int = 0
+    one_direction: int = 0  # pairs whose reverse was not given, and was added
+
+    def notes(self, *, directed: bool) -> list[str]:
+        """What was changed, in words, for the provenance."""
+        found = []
+        if self.self_loops:
+            found.append(f"{self.self_loops:,} self-loops dropped")
+        if self.parallel:
+            found.append(f"{self.parallel:,} parallel edges merged")
+        if self.one_direction and not directed:
+            found.append(f"{self.one_direction:,} edges given in one direction only, made symmetric")
+        return found
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Adjacency:
+    """Compressed sparse rows: the neighbours of node i are ``indices[indptr[i]:indptr[i + 1]]``, ascending.
+
+    Make one with `from_pairs` or `from_csr`; both establish what the class promises.
+
+    Example:
+        >>> adjacency, counts = Adjacency.from_pairs([0, 0, 1, 2], [1, 1, 2, 2], num_nodes=4)
+        >>> adjacency.indptr.tolist(), adjacency.indices.tolist()
+        ([0, 1, 3, 4, 4], [1, 0, 2, 1])
+        >>> counts
+        EdgeCounts(given=4, self_loops=1, parallel=1, one_direction=2)
+    """
+
+    indptr: npt.NDArray[np.int64]  # (n + 1,)
+    indices: npt.NDArray[np.int32]  # (number of directed pairs,)
+    directed: bool = False
+
+    def __post_init__(self) -> None:
+        self.indptr.flags.writeable = False
+        self.indices.flags.writeable = False
+
+    @property
+    def num_nodes(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def num_pairs(self) -> int:
+        """Directed pairs: an undirected edge counts twice."""
+        return len(self.indices)
+
+    @property
+    def num_edges(self) -> int:
+        """Edges, counted once unless directed."""
+        return self.num_pairs if self.directed else self.num_pairs // 2
+
+    @property
+    def degree(self) -> npt.NDArray[np.int64]:
+        return np.diff(self.indptr)
+
+    @property
+    def sources(self) -> npt.NDArray[np.int32]:
+        """The first node of each directed pair; `indices` holds the second."""
+        return np.repeat(np.arange(self.num_nodes, dtype=np.int32), self.degree)
+
+    def to_scipy(self) -> sparse.csr_array:
+        """The adjacency matrix A with ones as float32; its index arrays are copies."""
+        ones = np.ones(self.num_pairs, dtype=np.float32)
+        shape = (self.num_nodes, self.num_nodes)
+        return sparse.csr_array((ones, self.indices.copy(), self.indptr.copy()), shape=shape)
+
+    @classmethod
+    def from_pairs(
+        cls, source: npt.ArrayLike, target: npt.ArrayLike, *, num_nodes: int, directed: bool = False
+    ) -> tuple[Adjacency, EdgeCounts]:
+        """Build from pairs of node numbers; loops go, duplicates merge, the reverse is added unless `directed`.
+
+        Raises:
+            InputError: a number is outside 0..num_nodes - 1, or the arrays are not two equally long lists of integers.
+        """
+        source, target = _node_numbers(source, "source"), _node_numbers(target, "target")
+        if source.shape != target.shape:
+            raise InputError(f"edges: {len(source):,} sources but {len(target):,} targets; they must pair up.")
+        if num_nodes > np.iinfo(np.int32).max:
+            raise InputError(f"edges: {num_nodes:,} nodes are more than 32-bit node numbers can hold.")
+        outside = (source < 0) | (source >= num_nodes) | (target < 0) | (target >= num_nodes)
+        if outside.any():
+            examples = [f"({source[k]}, {target[k]})" for k in np.flatnonzero(outside)[:5]]
+            raise InputError(
+                f"edges: {int(outside.sum()):,} of {len(source):,} edges name a node outside 0..{num_nodes - 1} "
+                f"({some(examples)})."
+            )
+        kept = source != target
+        source, target = source[kept].astype(np.int64), target[kept].astype(np.int64)
+        pairs = _unique(source * num_nodes + target)
+        counts = {"given": len(kept), "self_loops": int(len(kept) - len(source)), "parallel": len(source) - len(pairs)}
+        if not directed:
+            first, second = np.divmod(pairs, max(num_nodes, 1))
+            both = _unique(np.concatenate([pairs, second * num_nodes + first]))
+            counts["one_direction"] = len(both) - len(pairs)
+            pairs = both
+        return cls._from_sorted_keys(pairs, num_nodes, directed=directed), EdgeCounts(**counts)
+
+    @classmethod
+    def from_csr(cls, indptr: npt.ArrayLike, indices: npt.ArrayLike, *, directed: bool = False) -> Adjacency:
+        """Take compressed rows as they are, after checking everything that the class promises."""
+        starts, neighbours = np.array(indptr, dtype=np.int64), np.array(indices, dtype=np.int32)
+        bounds_are_fine = starts.ndim == 1 and len(starts) > 0 and starts[0] == 0 and starts[-1] == len(neighbours)
+        if not bounds_are_fine or (np.diff(starts) < 0).any():
+            raise InputError("edges: indptr must rise from 0 to the number of indices.")
+        made = cls(indptr=starts, indices=neighbours, directed=directed)
+        again, counts = cls.from_pairs(made.sources, neighbours, num_nodes=made.num_nodes, directed=directed)
+        if counts.self_loops or counts.parallel or counts.one_direction or (again.indices != neighbours).any():
+            raise InputError(
+                "edges: the rows must be sorted, without self-loops or duplicates, and symmetric unless directed; "
+                "use Adjacency.from_pairs to make them so."
+            )
+        return made
+
+    @classmethod
+    def _from_sorted_keys(cls, keys: npt.NDArray[np.int64], num_nodes: int, *, directed: bool) -> Adjacency:
+        """From ascending, unique ``source * num_nodes + target``."""
+        rows = np.arange(num_nodes + 1, dtype=np.int64) * num_nodes
+        indptr = np.searchsorted(keys, rows)
+        indptr = indptr.astype(np.int64, copy=False)
+        indices = (keys - np.repeat(rows[:-1], np.diff(indptr))).astype(np.int32)
+        return cls(indptr=indptr, indices=indices, directed=directed)
+
+
+def _unique(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """np.unique, in place of which a plain sort is several times quicker on integers."""
+    keys = np.sort(keys)
+    return keys if len(keys) == 0 else keys[np.concatenate([[True], keys[1:] != keys[:-1]])]
+
+
+def _node_numbers(values: npt.ArrayLike, which: str) -> IntArray:
+    array = np.asarray(values)
+    if array.size == 0:
+        return np.empty(0, dtype=np.int64)
+    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
+        raise InputError(
+            f"edges: {which} must be a list of integer node numbers, got {array.dtype} with shape {array.shape}."
+        )
+    return array

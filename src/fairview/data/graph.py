@@ -1,0 +1,413 @@
+"""What is a node classification problem with a sensitive attribute? One immutable `NodeGraph`."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fairview.data.adjacency import Adjacency
+from fairview.errors import InputError, Problems, did_you_mean, some
+from fairview.metrics.undefined import Metric, Undefined
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+    from fairview.data.recipe import Recipe
+
+BoolArray = npt.NDArray[np.bool_]
+
+UNKNOWN = -1
+"""Code of a label or sensitive value that is not known."""
+
+SPLIT_NAMES = ("train", "val", "test")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """Where a graph comes from, and what happened to the data on the way."""
+
+    source: str
+    sha256: Mapping[str, str] = field(default_factory=dict)  # file -> hash
+    notes: tuple[str, ...] = ()  # what was dropped or changed, in words
+
+    def noting(self, *notes: str) -> Provenance:
+        return dataclasses.replace(self, notes=self.notes + notes)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class NodeGraph:
+    """Nodes with features, links, a binary label and a sensitive attribute. Nothing in it can be changed in place.
+
+    Attributes:
+        features: X, shape (n, d), float32; column j is the channel `channels[j]`.
+        channels: names of the d feature channels.
+        adjacency: the links, symmetric unless directed, without self-loops.
+        labels: y, shape (n,), int8; 1 is the positive class, 0 the negative, -1 unlabelled: propagated, but never in a
+            loss or a metric.
+        classes: names of the negative and the positive class.
+        sensitive: s, shape (n,), int16; codes into `groups`, -1 where the value is not known.
+        groups: names of the sensitive groups.
+        sensitive_name: name of the sensitive attribute.
+        sensitive_channels: the channels that hold the sensitive attribute itself, if it is among the features.
+        splits: boolean masks, pairwise disjoint; normally `train`, `val` and `test`.
+        provenance: where the graph comes from, with what was dropped or changed.
+        recipe: how a table became `features`, so that new tables are treated alike; None if it was not a table.
+
+    The paper writes G = (V, E, X, A) with labels Y and the sensitive channel S (section 2.1).
+
+    Example:
+        >>> graph = NodeGraph.from_arrays(
+        ...     features=[[0.5], [1.0], [2.0]], edges=[[0, 1], [1, 2]], labels=[0, 1, 1], sensitive=["f", "m", "f"]
+        ... )
+        >>> graph
+        NodeGraph(3 nodes, 2 edges, 1 channel, sensitive 'sensitive': f 2, m 1)
+    """
+
+    features: npt.NDArray[np.float32]
+    channels: tuple[str, ...]
+    adjacency: Adjacency
+    labels: npt.NDArray[np.int8]
+    classes: tuple[str, str] = ("0", "1")
+    sensitive: npt.NDArray[np.int16]
+    groups: tuple[str, ...]
+    sensitive_name: str = "sensitive"
+    sensitive_channels: tuple[str, ...] = ()
+    node_ids: tuple[str, ...] | None = None  # None: the row numbers
+    splits: Mapping[str, BoolArray] = field(default_factory=dict)
+    provenance: Provenance = Provenance(source="arrays")
+    recipe: Recipe | None = None
+
+    def __post_init__(self) -> None:
+        self._check()
+        object.__setattr__(self, "features", _frozen(self.features, np.float32))
+        object.__setattr__(self, "labels", _frozen(self.labels, np.int8))
+        object.__setattr__(self, "sensitive", _frozen(self.sensitive, np.int16))
+        masks = {name: _frozen(mask, np.bool_) for name, mask in self.splits.items()}
+        object.__setattr__(self, "splits", MappingProxyType(masks))
+
+    # --- making one ---------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_arrays(
+        cls,
+        *,
+        features: npt.ArrayLike,
+        edges: npt.ArrayLike,
+        labels: npt.ArrayLike | None = None,
+        sensitive: npt.ArrayLike | None = None,
+        channels: Sequence[str] | None = None,
+        directed: bool = False,
+        splits: Mapping[str, npt.ArrayLike] | None = None,
+        **other: Any,
+    ) -> NodeGraph:
+        """Build and check a graph from arrays; they are copied, never changed.
+
+        Args:
+            features: shape (n, d).
+            edges: shape (2, m), node numbers; both directions or one, it makes no difference unless `directed`.
+            labels: shape (n,), of 0, 1 and -1 for unlabelled; None if no node has one.
+            sensitive: shape (n,), any values; None and NaN are unknown. The groups are its distinct values, sorted.
+            channels: d names; `x0`, `x1`, ... by default.
+            directed: keep the edges as they are given.
+            splits: masks of shape (n,) by name.
+            other: further fields of `NodeGraph`, such as `sensitive_name`, `node_ids` or `provenance`.
+        """
+        problems = Problems()
+        x = _array(features, "features", problems)
+        if x is not None and x.ndim != 2:
+            problems.add(f"features: shape {x.shape}; expected (nodes, channels).")
+        problems.raise_if_any()
+        assert x is not None  # noqa: S101 - for the type checker; raised above
+        n = len(x)
+        if np.issubdtype(x.dtype, np.number) or x.dtype == np.bool_:
+            _check_values(x.astype(np.float64, copy=False), channels, problems)
+        else:
+            problems.add(f"features: must be numbers, got {x.dtype}.")
+        adjacency = _adjacency(edges, n, directed, problems)
+        codes, groups = _groups(sensitive, n, other.pop("groups", None), problems)
+        y = _labels(labels, n, problems)
+        masks = {name: np.asarray(mask) for name, mask in (splits or {}).items()}
+        _check_splits(masks, n, problems)
+        problems.raise_if_any()
+        assert adjacency is not None  # noqa: S101
+        return cls(
+            features=x.astype(np.float32),
+            channels=tuple(channels) if channels is not None else tuple(f"x{j}" for j in range(x.shape[1])),
+            adjacency=adjacency,
+            labels=y,
+            sensitive=codes,
+            groups=groups,
+            splits=masks,
+            **other,
+        )
+
+    def with_splits(self, splits: Mapping[str, npt.ArrayLike]) -> NodeGraph:
+        """The same graph with other split masks."""
+        return self.replace(splits={name: np.asarray(mask) for name, mask in splits.items()})
+
+    def with_features(self, features: npt.ArrayLike, channels: Sequence[str] | None = None) -> NodeGraph:
+        """The same graph with other features, a masked view for example."""
+        kept = tuple(channels) if channels is not None else self.channels
+        sensitive_channels = tuple(name for name in self.sensitive_channels if name in kept)
+        return self.replace(
+            features=np.asarray(features, dtype=np.float32), channels=kept, sensitive_channels=sensitive_channels
+        )
+
+    def without_channels(self, names: Iterable[str]) -> NodeGraph:
+        """The same graph without the named channels."""
+        dropped = set(names)
+        for name in dropped:
+            self.channel_index(name)
+        kept = [j for j, name in enumerate(self.channels) if name not in dropped]
+        return self.with_features(self.features[:, kept], [self.channels[j] for j in kept])
+
+    def replace(self, **changes: Any) -> NodeGraph:
+        """A copy with some fields changed; everything is checked again."""
+        return dataclasses.replace(self, **changes)
+
+    def to_pyg(self) -> Data:
+        """A `torch_geometric.data.Data` with everything in it; see `fairview.from_pyg` for the way back."""
+        from fairview.data.pyg import to_pyg
+
+        return to_pyg(self)
+
+    # --- looking at it ------------------------------------------------------------------------------------------------
+
+    @property
+    def num_nodes(self) -> int:
+        return len(self.features)
+
+    @property
+    def num_channels(self) -> int:
+        return len(self.channels)
+
+    @property
+    def num_edges(self) -> int:
+        """Edges without self-loops; an undirected one counts once."""
+        return self.adjacency.num_edges
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        return self.node_ids if self.node_ids is not None else tuple(map(str, range(self.num_nodes)))
+
+    @property
+    def positive(self) -> str:
+        """Name of the positive class."""
+        return self.classes[1]
+
+    @property
+    def labelled(self) -> BoolArray:
+        """Which nodes have a label."""
+        return self.labels != UNKNOWN
+
+    @property
+    def group_sizes(self) -> dict[str, int]:
+        counts = np.bincount(self.sensitive[self.sensitive != UNKNOWN], minlength=len(self.groups))
+        return dict(zip(self.groups, counts.tolist(), strict=True))
+
+    @property
+    def sensitive_unknown(self) -> int:
+        """How many nodes have no sensitive value."""
+        return int((self.sensitive == UNKNOWN).sum())
+
+    def channel_index(self, name: str) -> int:
+        try:
+            return self.channels.index(name)
+        except ValueError:
+            raise InputError(f"no channel '{name}'.{did_you_mean(name, self.channels)}") from None
+
+    def split(self, name: str) -> BoolArray:
+        """The mask of a split; `all` is every node."""
+        if name == "all":
+            return np.ones(self.num_nodes, dtype=np.bool_)
+        try:
+            return self.splits[name]
+        except KeyError:
+            raise InputError(f"no split '{name}'.{did_you_mean(name, [*self.splits, 'all'])}") from None
+
+    def homophily(self) -> Metric:
+        """The share of edges that join two nodes of the same sensitive group (χ in the paper; no self-loops).
+
+        Edges with an end whose group is not known are left out.
+
+        Example:
+            >>> NodeGraph.from_arrays(
+            ...     features=[[0.0], [0.0], [0.0]], edges=[[0, 1], [1, 2]], sensitive=["f", "f", "m"]
+            ... ).homophily()
+            0.5
+        """
+        first, second = self.sensitive[self.adjacency.sources], self.sensitive[self.adjacency.indices]
+        known = (first != UNKNOWN) & (second != UNKNOWN)
+        if not known.any():
+            return Undefined("no edge joins two nodes whose sensitive group is known")
+        return float((first == second)[known].mean())
+
+    @cached_property
+    def sha256(self) -> str:
+        """A hash over all that a model may see: ids, features, links, labels, groups and splits."""
+        digest = hashlib.sha256()
+        names = [self.channels, self.classes, self.groups, self.sensitive_name, self.node_ids, tuple(self.splits)]
+        digest.update(repr((names, self.adjacency.directed)).encode())
+        arrays = [self.features, self.adjacency.indptr, self.adjacency.indices, self.labels, self.sensitive]
+        for array in [*arrays, *self.splits.values()]:
+            digest.update(f"{array.dtype.str}{array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()
+
+    def __repr__(self) -> str:
+        channels = f"{self.num_channels} channel{'s' if self.num_channels != 1 else ''}"
+        groups = ", ".join(f"{name} {size:,}" for name, size in self.group_sizes.items()) or "no groups"
+        counts = f"{self.num_nodes:,} nodes, {self.num_edges:,} edges, {channels}"
+        return f"NodeGraph({counts}, sensitive '{self.sensitive_name}': {groups})"
+
+    # --- checks -------------------------------------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        problems = Problems()
+        if self.features.ndim != 2:
+            raise InputError(f"features: shape {self.features.shape}; expected (nodes, channels).")
+        n, d = self.features.shape
+        if len(self.channels) != d:
+            problems.add(f"channels: {len(self.channels)} names for {d} columns of features.")
+        repeated = sorted({name for name in self.channels if self.channels.count(name) > 1})
+        if repeated:
+            problems.add(f"channels: names must be unique; repeated: {some(repeated)}.")
+        if not np.isfinite(self.features).all():
+            problems.add("features: NaN or infinite values.")
+        if self.adjacency.num_nodes != n:
+            problems.add(f"edges: made for {self.adjacency.num_nodes:,} nodes, but features has {n:,} rows.")
+        if self.labels.shape != (n,) or not np.isin(self.labels, (UNKNOWN, 0, 1)).all():
+            problems.add(f"labels: expected {n:,} values of 0, 1 or -1 (unlabelled).")
+        codes = self.sensitive
+        if codes.shape != (n,) or (n > 0 and not (codes.min() >= UNKNOWN and codes.max() < len(self.groups))):
+            problems.add(f"sensitive: expected {n:,} codes from -1 (unknown) to {len(self.groups) - 1}.")
+        if len(set(self.groups)) != len(self.groups):
+            problems.add(f"groups: names must be unique, got {some(self.groups)}.")
+        if self.classes[0] == self.classes[1]:
+            problems.add(f"classes: both are called '{self.classes[0]}'.")
+        if self.node_ids is not None and (len(self.node_ids) != n or len(set(self.node_ids)) != n):
+            problems.add(f"ids: expected {n:,} different ids, got {len(self.node_ids):,}.")
+        for name in self.sensitive_channels:
+            if name not in self.channels:
+                problems.add(f"sensitive_channels: no channel '{name}'.{did_you_mean(name, self.channels)}")
+        _check_splits(self.splits, n, problems)
+        problems.raise_if_any()
+
+
+def _frozen(array: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """A read-only array that nobody else can write to: copied unless it is frozen already."""
+    if array.dtype != dtype or array.flags.writeable or not array.flags.c_contiguous:
+        array = np.array(array, dtype=dtype, order="C")
+        array.flags.writeable = False
+    return array
+
+
+def _array(values: npt.ArrayLike, what: str, problems: Problems) -> npt.NDArray[Any] | None:
+    try:
+        return np.asarray(values)
+    except ValueError:
+        problems.add(f"{what}: the rows have different lengths.")
+        return None
+
+
+def _check_values(x: npt.NDArray[np.float64], channels: Sequence[str] | None, problems: Problems) -> None:
+    """NaN, infinity and what float32 can't hold, each named with its channel and first row."""
+    for what, bad in (
+        ("NaN", np.isnan(x)),
+        ("infinite", np.isinf(x)),
+        ("beyond the range of float32", np.abs(x) > np.finfo(np.float32).max),
+    ):
+        bad = bad & (np.isfinite(x) if what.startswith("beyond") else True)
+        for j in np.flatnonzero(bad.any(axis=0))[:5]:
+            name = channels[j] if channels is not None and j < len(channels) else f"x{j}"
+            rows = np.flatnonzero(bad[:, j])
+            problems.add(f"features: channel '{name}': {len(rows):,} values are {what} (rows {some(rows)}).")
+
+
+def _adjacency(edges: npt.ArrayLike, n: int, directed: bool, problems: Problems) -> Adjacency | None:
+    pairs = _array(edges, "edges", problems)
+    if pairs is None:
+        return None
+    if pairs.size == 0:
+        pairs = np.empty((2, 0), dtype=np.int64)
+    if pairs.ndim != 2 or pairs.shape[0] != 2:
+        hint = " Transpose it." if pairs.ndim == 2 and pairs.shape[1] == 2 else ""
+        problems.add(f"edges: shape {pairs.shape}; expected (2, number of edges).{hint}")
+        return None
+    if not np.issubdtype(pairs.dtype, np.integer):
+        problems.add(f"edges: node numbers must be integers, got {pairs.dtype}.")
+        return None
+    try:
+        return Adjacency.from_pairs(pairs[0], pairs[1], num_nodes=n, directed=directed)[0]
+    except InputError as error:
+        problems.absorb(error)
+        return None
+
+
+def _groups(
+    sensitive: npt.ArrayLike | None, n: int, names: Sequence[str] | None, problems: Problems
+) -> tuple[npt.NDArray[np.int16], tuple[str, ...]]:
+    """Codes and group names of a sensitive attribute; None and NaN are unknown."""
+    nothing = np.full(n, UNKNOWN, dtype=np.int16)
+    if sensitive is None:
+        return nothing, tuple(names or ())
+    values = np.asarray(sensitive, dtype=object)
+    if values.shape != (n,):
+        problems.add(f"sensitive: shape {values.shape}; expected ({n},).")
+        return nothing, ()
+    known = np.array([value is not None and value == value for value in values], dtype=np.bool_)
+    if names is not None:  # the values are codes already
+        codes = np.where(known, values, UNKNOWN).astype(np.int16)
+        return codes, tuple(names)
+    kinds = sorted({value.item() if isinstance(value, np.generic) else value for value in values[known]}, key=_by_value)
+    lookup = {kind: code for code, kind in enumerate(kinds)}
+    codes = np.array([lookup[v] if k else UNKNOWN for v, k in zip(values, known, strict=True)], dtype=np.int16)
+    return codes.reshape(n), tuple(str(kind) for kind in kinds)
+
+
+def _by_value(value: object) -> tuple[int, float, str]:
+    """Numbers in their order, before texts in theirs."""
+    return (0, float(value), "") if isinstance(value, (int, float)) else (1, 0.0, str(value))
+
+
+def _labels(labels: npt.ArrayLike | None, n: int, problems: Problems) -> npt.NDArray[np.int8]:
+    nothing = np.full(n, UNKNOWN, dtype=np.int8)
+    if labels is None:
+        return nothing
+    values = np.asarray(labels)
+    if values.shape != (n,):
+        problems.add(f"labels: shape {values.shape}; expected ({n},).")
+        return nothing
+    if values.dtype == np.bool_:
+        return values.astype(np.int8)
+    if not np.issubdtype(values.dtype, np.number) or not np.isin(values, (UNKNOWN, 0, 1)).all():
+        found = sorted({str(value) for value in values.tolist()})
+        problems.add(f"labels: expected 0, 1 and -1 (unlabelled), got {some(found)}.")
+        return nothing
+    return values.astype(np.int8)
+
+
+def _check_splits(splits: Mapping[str, npt.NDArray[Any]], n: int, problems: Problems) -> None:
+    """Masks of the right length, pairwise disjoint: an overlap is a leak from training into the evaluation."""
+    sound = []
+    for name, mask in splits.items():
+        if mask.dtype != np.bool_ or mask.shape != (n,):
+            problems.add(f"split '{name}': expected {n:,} booleans, got {mask.dtype} with shape {mask.shape}.")
+        else:
+            sound.append(name)
+    for k, first in enumerate(sound):
+        for second in sound[k + 1 :]:
+            shared = np.flatnonzero(splits[first] & splits[second])
+            if len(shared):
+                problems.add(
+                    f"splits '{first}' and '{second}' share {len(shared):,} nodes (rows {some(shared)}); "
+                    "they must be disjoint."
+                )
