@@ -5,7 +5,9 @@ Self-loops are left out on purpose: how many of them a model adds is a setting o
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +15,7 @@ from scipy import sparse
 
 from fairview.errors import InputError, some
 
-IntArray = npt.NDArray[np.integer]
+IntArray = npt.NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,28 +99,27 @@ class Adjacency:
         Raises:
             InputError: a number is outside 0..num_nodes - 1, or the arrays are not two equally long lists of integers.
         """
-        source, target = _node_numbers(source, "source"), _node_numbers(target, "target")
-        if source.shape != target.shape:
-            raise InputError(f"edges: {len(source):,} sources but {len(target):,} targets; they must pair up.")
+        first, second = _node_numbers(source, "source"), _node_numbers(target, "target")
+        if first.shape != second.shape:
+            raise InputError(f"edges: {len(first):,} sources but {len(second):,} targets; they must pair up.")
         if num_nodes > np.iinfo(np.int32).max:
             raise InputError(f"edges: {num_nodes:,} nodes are more than 32-bit node numbers can hold.")
-        outside = (source < 0) | (source >= num_nodes) | (target < 0) | (target >= num_nodes)
+        outside = (first < 0) | (first >= num_nodes) | (second < 0) | (second >= num_nodes)
         if outside.any():
-            examples = [f"({source[k]}, {target[k]})" for k in np.flatnonzero(outside)[:5]]
+            examples = [f"({first[k]}, {second[k]})" for k in np.flatnonzero(outside)[:5]]
             raise InputError(
-                f"edges: {int(outside.sum()):,} of {len(source):,} edges name a node outside 0..{num_nodes - 1} "
+                f"edges: {int(outside.sum()):,} of {len(first):,} edges name a node outside 0..{num_nodes - 1} "
                 f"({some(examples)})."
             )
-        kept = source != target
-        source, target = source[kept].astype(np.int64), target[kept].astype(np.int64)
-        pairs = _unique(source * num_nodes + target)
-        counts = {"given": len(kept), "self_loops": int(len(kept) - len(source)), "parallel": len(source) - len(pairs)}
+        kept = first != second
+        first, second = first[kept].astype(np.int64), second[kept].astype(np.int64)
+        pairs = _unique(first * num_nodes + second)
+        counts = EdgeCounts(given=len(kept), self_loops=len(kept) - len(first), parallel=len(first) - len(pairs))
         if not directed:
-            first, second = np.divmod(pairs, max(num_nodes, 1))
             both = _unique(np.concatenate([pairs, second * num_nodes + first]))
-            counts["one_direction"] = len(both) - len(pairs)
+            counts = dataclasses.replace(counts, one_direction=len(both) - len(pairs))
             pairs = both
-        return cls._from_sorted_keys(pairs, num_nodes, directed=directed), EdgeCounts(**counts)
+        return cls._from_sorted_keys(pairs, num_nodes, directed=directed), counts
 
     @classmethod
     def from_csr(cls, indptr: npt.ArrayLike, indices: npt.ArrayLike, *, directed: bool = False) -> Adjacency:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from fairview.data.adjacency import Adjacency
 from fairview.errors import InputError, Problems, did_you_mean, some
+from fairview.metrics.groups import UNKNOWN, group_codes
 from fairview.metrics.undefined import Metric, Undefined
 
 if TYPE_CHECKING:
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from fairview.data.recipe import Recipe
 
 BoolArray = npt.NDArray[np.bool_]
-
-UNKNOWN = -1
-"""Code of a label or sensitive value that is not known."""
 
 SPLIT_NAMES = ("train", "val", "test")
 
@@ -121,23 +119,14 @@ class NodeGraph:
             other: further fields of `NodeGraph`, such as `sensitive_name`, `node_ids` or `provenance`.
         """
         problems = Problems()
-        x = _array(features, "features", problems)
-        if x is not None and x.ndim != 2:
-            problems.add(f"features: shape {x.shape}; expected (nodes, channels).")
-        problems.raise_if_any()
-        assert x is not None  # noqa: S101 - for the type checker; raised above
+        x = _features(features, channels, problems)
         n = len(x)
-        if np.issubdtype(x.dtype, np.number) or x.dtype == np.bool_:
-            _check_values(x.astype(np.float64, copy=False), channels, problems)
-        else:
-            problems.add(f"features: must be numbers, got {x.dtype}.")
         adjacency = _adjacency(edges, n, directed, problems)
-        codes, groups = _groups(sensitive, n, other.pop("groups", None), problems)
+        codes, groups = _groups(sensitive, n, problems)
         y = _labels(labels, n, problems)
         masks = {name: np.asarray(mask) for name, mask in (splits or {}).items()}
         _check_splits(masks, n, problems)
         problems.raise_if_any()
-        assert adjacency is not None  # noqa: S101
         return cls(
             features=x.astype(np.float32),
             channels=tuple(channels) if channels is not None else tuple(f"x{j}" for j in range(x.shape[1])),
@@ -206,7 +195,7 @@ class NodeGraph:
     @property
     def labelled(self) -> BoolArray:
         """Which nodes have a label."""
-        return self.labels != UNKNOWN
+        return np.asarray(self.labels != UNKNOWN)
 
     @property
     def group_sizes(self) -> dict[str, int]:
@@ -256,8 +245,15 @@ class NodeGraph:
         digest = hashlib.sha256()
         names = [self.channels, self.classes, self.groups, self.sensitive_name, self.node_ids, tuple(self.splits)]
         digest.update(repr((names, self.adjacency.directed)).encode())
-        arrays = [self.features, self.adjacency.indptr, self.adjacency.indices, self.labels, self.sensitive]
-        for array in [*arrays, *self.splits.values()]:
+        arrays: list[npt.NDArray[Any]] = [
+            self.features,
+            self.adjacency.indptr,
+            self.adjacency.indices,
+            self.labels,
+            self.sensitive,
+        ]
+        arrays += self.splits.values()
+        for array in arrays:
             digest.update(f"{array.dtype.str}{array.shape}".encode())
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
@@ -310,72 +306,61 @@ def _frozen(array: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     return array
 
 
-def _array(values: npt.ArrayLike, what: str, problems: Problems) -> npt.NDArray[Any] | None:
+def _features(features: npt.ArrayLike, channels: Sequence[str] | None, problems: Problems) -> npt.NDArray[np.float64]:
+    """The matrix, before the cast to float32; what it can't hold is named with its channel and rows."""
     try:
-        return np.asarray(values)
+        x = np.asarray(features)
     except ValueError:
-        problems.add(f"{what}: the rows have different lengths.")
-        return None
-
-
-def _check_values(x: npt.NDArray[np.float64], channels: Sequence[str] | None, problems: Problems) -> None:
-    """NaN, infinity and what float32 can't hold, each named with its channel and first row."""
+        raise InputError("features: the rows have different lengths.") from None
+    if x.ndim != 2:
+        raise InputError(f"features: shape {x.shape}; expected (nodes, channels).")
+    if x.dtype.kind not in "biuf":
+        raise InputError(f"features: must be numbers, got {x.dtype}.")
+    wide = x.astype(np.float64)
     for what, bad in (
-        ("NaN", np.isnan(x)),
-        ("infinite", np.isinf(x)),
-        ("beyond the range of float32", np.abs(x) > np.finfo(np.float32).max),
+        ("NaN", np.isnan(wide)),
+        ("infinite", np.isinf(wide)),
+        ("beyond the range of float32", np.isfinite(wide) & (np.abs(wide) > np.finfo(np.float32).max)),
     ):
-        bad = bad & (np.isfinite(x) if what.startswith("beyond") else True)
-        for j in np.flatnonzero(bad.any(axis=0))[:5]:
+        for j in np.flatnonzero(bad.any(axis=0)):
             name = channels[j] if channels is not None and j < len(channels) else f"x{j}"
             rows = np.flatnonzero(bad[:, j])
             problems.add(f"features: channel '{name}': {len(rows):,} values are {what} (rows {some(rows)}).")
+    return wide
 
 
-def _adjacency(edges: npt.ArrayLike, n: int, directed: bool, problems: Problems) -> Adjacency | None:
-    pairs = _array(edges, "edges", problems)
-    if pairs is None:
-        return None
+def _adjacency(edges: npt.ArrayLike, n: int, directed: bool, problems: Problems) -> Adjacency:
+    pairs = np.asarray(edges)
     if pairs.size == 0:
         pairs = np.empty((2, 0), dtype=np.int64)
     if pairs.ndim != 2 or pairs.shape[0] != 2:
         hint = " Transpose it." if pairs.ndim == 2 and pairs.shape[1] == 2 else ""
         problems.add(f"edges: shape {pairs.shape}; expected (2, number of edges).{hint}")
-        return None
-    if not np.issubdtype(pairs.dtype, np.integer):
+    elif pairs.dtype.kind not in "iu":
         problems.add(f"edges: node numbers must be integers, got {pairs.dtype}.")
-        return None
-    try:
-        return Adjacency.from_pairs(pairs[0], pairs[1], num_nodes=n, directed=directed)[0]
-    except InputError as error:
-        problems.absorb(error)
-        return None
+    else:
+        try:
+            return Adjacency.from_pairs(pairs[0], pairs[1], num_nodes=n, directed=directed)[0]
+        except InputError as error:
+            problems.absorb(error)
+    return Adjacency.from_pairs([], [], num_nodes=n, directed=directed)[0]
 
 
 def _groups(
-    sensitive: npt.ArrayLike | None, n: int, names: Sequence[str] | None, problems: Problems
+    sensitive: npt.ArrayLike | None, n: int, problems: Problems
 ) -> tuple[npt.NDArray[np.int16], tuple[str, ...]]:
-    """Codes and group names of a sensitive attribute; None and NaN are unknown."""
     nothing = np.full(n, UNKNOWN, dtype=np.int16)
     if sensitive is None:
-        return nothing, tuple(names or ())
-    values = np.asarray(sensitive, dtype=object)
-    if values.shape != (n,):
-        problems.add(f"sensitive: shape {values.shape}; expected ({n},).")
         return nothing, ()
-    known = np.array([value is not None and value == value for value in values], dtype=np.bool_)
-    if names is not None:  # the values are codes already
-        codes = np.where(known, values, UNKNOWN).astype(np.int16)
-        return codes, tuple(names)
-    kinds = sorted({value.item() if isinstance(value, np.generic) else value for value in values[known]}, key=_by_value)
-    lookup = {kind: code for code, kind in enumerate(kinds)}
-    codes = np.array([lookup[v] if k else UNKNOWN for v, k in zip(values, known, strict=True)], dtype=np.int16)
-    return codes.reshape(n), tuple(str(kind) for kind in kinds)
-
-
-def _by_value(value: object) -> tuple[int, float, str]:
-    """Numbers in their order, before texts in theirs."""
-    return (0, float(value), "") if isinstance(value, (int, float)) else (1, 0.0, str(value))
+    try:
+        codes, groups = group_codes(sensitive)
+    except InputError as error:
+        problems.absorb(error)
+        return nothing, ()
+    if len(codes) != n:
+        problems.add(f"sensitive: {len(codes):,} values for {n:,} nodes.")
+        return nothing, ()
+    return codes, groups
 
 
 def _labels(labels: npt.ArrayLike | None, n: int, problems: Problems) -> npt.NDArray[np.int8]:

@@ -1,0 +1,200 @@
+"""How useful and how fair are these scores? All numbers at once, quick enough for every epoch of a training loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from fairview.errors import InputError
+from fairview.metrics import counts as core
+from fairview.metrics.groups import Codes, checked_codes, group_codes
+from fairview.metrics.inputs import binary, finite_scores
+from fairview.metrics.intervals import Interval, bootstrap
+from fairview.metrics.ranking import auc_of
+from fairview.metrics.undefined import Metric, Undefined
+
+METRICS = ("auc", *core.UTILITY, *core.GAPS)
+"""Every metric by name, in the order of the tables."""
+
+
+@dataclass(frozen=True)
+class GroupCounts:
+    """One group's confusion counts and rates, so that nobody reads a gap off five people."""
+
+    group: str
+    nodes: int
+    positives: int
+    predicted_positive: int
+    true_positives: int
+    false_positives: int
+    selection_rate: Metric
+    true_positive_rate: Metric
+    false_positive_rate: Metric
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: _plain(value) for name, value in vars(self).items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What `Evaluator` found: the metrics, the groups behind them, and what was left out.
+
+    Attributes:
+        metrics: every name of `METRICS` with a number or `Undefined`.
+        counts: of (group, label, prediction), shape (1 + groups, 2, 2); the nodes without a known group come first.
+        group_names: the groups, in the order of the counts.
+        intervals: on request, the interval of each metric.
+    """
+
+    metrics: Mapping[str, Metric]
+    counts: npt.NDArray[np.int64]
+    group_names: tuple[str, ...]
+    intervals: Mapping[str, Interval | Undefined] = field(default_factory=dict)
+
+    def __getitem__(self, metric: str) -> Metric:
+        return self.metrics[metric]
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes were evaluated."""
+        return int(self.counts.sum())
+
+    @property
+    def group_unknown(self) -> int:
+        """How many of them have no known group, and are left out of the gaps."""
+        return int(self.counts[0].sum())
+
+    @property
+    def undefined(self) -> dict[str, str]:
+        """The metrics without a value, and why."""
+        return {name: value.reason for name, value in self.metrics.items() if isinstance(value, Undefined)}
+
+    @cached_property
+    def groups(self) -> tuple[GroupCounts, ...]:
+        """Counts and rates of each sensitive group."""
+        return tuple(_group(name, self.counts[1 + g]) for g, name in enumerate(self.group_names))
+
+    @cached_property
+    def pairs(self) -> dict[str, dict[tuple[str, str], Metric]]:
+        """Each gap between each pair of groups; the metric itself is the largest of them."""
+        return {name: _pairs(name, self.counts[1:], self.group_names) for name in core.GAPS}
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: an undefined metric is None, with the reason under `undefined`."""
+        plain = {name: _plain(value) for name, value in self.metrics.items()}
+        plain |= {"undefined": self.undefined, "nodes": self.nodes, "group_unknown": self.group_unknown}
+        plain["groups"] = [group.to_dict() for group in self.groups]
+        plain["pairs"] = {
+            name: [{"groups": list(pair), "gap": _plain(value)} for pair, value in gaps.items()]
+            for name, gaps in self.pairs.items()
+        }
+        if self.intervals:
+            unsure = {n: found.reason for n, found in self.intervals.items() if isinstance(found, Undefined)}
+            sure = {n: found.to_dict() for n, found in self.intervals.items() if isinstance(found, Interval)}
+            plain["intervals"] = sure | {"undefined": unsure}
+        return plain
+
+
+class Evaluator:
+    """Labels and groups, prepared once; call it with scores as often as you like.
+
+    A node is predicted positive when its score is strictly above `threshold`.
+
+    Args:
+        y_true: labels, 0 or 1.
+        sensitive: the group of each node, any values; None and NaN are unknown.
+        threshold: on the scores; 0.5 suits probabilities, 0 suits logits.
+
+    Example:
+        >>> evaluator = Evaluator([0, 1, 1, 0, 1], sensitive=["f", "f", "m", "m", "m"])
+        >>> found = evaluator([0.2, 0.9, 0.8, 0.7, 0.4])
+        >>> found["accuracy"], found["equal_opportunity_gap"]
+        (0.6, 0.5)
+    """
+
+    def __init__(self, y_true: npt.ArrayLike, *, sensitive: npt.ArrayLike, threshold: float = 0.5) -> None:
+        self._prepare(binary(y_true, "y_true"), *group_codes(sensitive), threshold)
+
+    @classmethod
+    def from_codes(
+        cls, y_true: npt.ArrayLike, *, codes: npt.ArrayLike, groups: tuple[str, ...], threshold: float = 0.5
+    ) -> Self:
+        """With groups declared beforehand: one without nodes makes the gaps undefined instead of going unnoticed."""
+        evaluator = cls.__new__(cls)
+        labels = binary(y_true, "y_true")
+        evaluator._prepare(labels, checked_codes(codes, groups, len(labels)), tuple(groups), threshold)
+        return evaluator
+
+    def _prepare(self, labels: npt.NDArray[np.int8], codes: Codes, groups: tuple[str, ...], threshold: float) -> None:
+        if len(codes) != len(labels):
+            raise InputError(f"sensitive: {len(codes):,} values for {len(labels):,} labels.")
+        self.labels, self.groups, self.threshold = labels, groups, threshold
+        self._positive, self._negative = np.flatnonzero(labels == 1), np.flatnonzero(labels == 0)
+        self._cell = 4 * (codes.astype(np.int64) + 1) + 2 * labels  # of (group, label, 0); the unknown group is first
+
+    def __call__(
+        self,
+        scores: npt.ArrayLike,
+        *,
+        intervals: bool = False,
+        resamples: int = 1000,
+        level: float = 0.95,
+        seed: int = 0,
+    ) -> Evaluation:
+        """Evaluate scores; with `intervals`, add bootstrap intervals (see `fairview.metrics.intervals`)."""
+        values = finite_scores(scores, len(self.labels))
+        cells = self._cell + (values > self.threshold)
+        counts = np.bincount(cells, minlength=4 * (1 + len(self.groups))).reshape(-1, 2, 2)
+        total, by_group = counts.sum(axis=0), counts[1:]
+        metrics = {"auc": core.explain("auc", auc_of(values[self._positive], values[self._negative]), total)}
+        metrics |= {name: core.explain(name, metric(total), total) for name, metric in core.UTILITY.items()}
+        metrics |= {n: core.explain(n, core.gap(n, by_group), by_group, self.groups) for n in core.GAPS}
+        found: Mapping[str, Interval | Undefined] = {}
+        if intervals:
+            found = bootstrap(
+                labels=self.labels,
+                scores=values,
+                cells=cells,
+                counts=counts,
+                metrics=metrics,
+                resamples=resamples,
+                level=level,
+                seed=seed,
+            )
+        return Evaluation(metrics, counts, self.groups, found)
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, Undefined) else value
+
+
+def _pairs(name: str, counts: core.Counts, groups: tuple[str, ...]) -> dict[tuple[str, str], Metric]:
+    return {
+        (groups[a], groups[b]): core.explain(
+            name, core.gap(name, counts[[a, b]]), counts[[a, b]], (groups[a], groups[b])
+        )
+        for a, b in combinations(range(len(groups)), 2)
+    }
+
+
+def _group(name: str, counts: npt.NDArray[np.int64]) -> GroupCounts:
+    def rate(value: core.Rates, lacking: str) -> Metric:
+        return Undefined(f"group '{name}' has no {lacking}") if np.isnan(value) else float(value)
+
+    return GroupCounts(
+        group=name,
+        nodes=int(counts.sum()),
+        positives=int(counts[1].sum()),
+        predicted_positive=int(counts[:, 1].sum()),
+        true_positives=int(counts[1, 1]),
+        false_positives=int(counts[0, 1]),
+        selection_rate=rate(core.selection_rates(counts), "nodes"),
+        true_positive_rate=rate(core.true_positive_rates(counts), "positive labels"),
+        false_positive_rate=rate(core.false_positive_rates(counts), "negative labels"),
+    )
