@@ -97,3 +97,13 @@ def some(values: Iterable[object], *, limit: int = 5) -> str:
     listed = list(values)
     text = ", ".join(str(value) for value in listed[:limit])
     return text if len(listed) <= limit else f"{text} and {len(listed) - limit:,} more"
+
+
+def quoted(values: Iterable[object], *, limit: int = 5) -> str:
+    """Like `some`, each value in quotes.
+
+    Example:
+        >>> quoted(["good", "bad"])
+        "'good', 'bad'"
+    """
+    return some([f"'{value}'" for value in values], limit=limit)

@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fairview.data.adjacency import Adjacency
+from fairview.data.arrays import adjacency_from, check_splits, features_from, frozen, groups_from, labels_from
 from fairview.errors import InputError, Problems, did_you_mean, some
-from fairview.metrics.groups import UNKNOWN, group_codes
+from fairview.metrics.groups import UNKNOWN
 from fairview.metrics.undefined import Metric, Undefined
 
 if TYPE_CHECKING:
@@ -85,10 +86,10 @@ class NodeGraph:
 
     def __post_init__(self) -> None:
         self._check()
-        object.__setattr__(self, "features", _frozen(self.features, np.float32))
-        object.__setattr__(self, "labels", _frozen(self.labels, np.int8))
-        object.__setattr__(self, "sensitive", _frozen(self.sensitive, np.int16))
-        masks = {name: _frozen(mask, np.bool_) for name, mask in self.splits.items()}
+        object.__setattr__(self, "features", frozen(self.features, np.float32))
+        object.__setattr__(self, "labels", frozen(self.labels, np.int8))
+        object.__setattr__(self, "sensitive", frozen(self.sensitive, np.int16))
+        masks = {name: frozen(mask, np.bool_) for name, mask in self.splits.items()}
         object.__setattr__(self, "splits", MappingProxyType(masks))
 
     # --- making one ---------------------------------------------------------------------------------------------------
@@ -119,13 +120,13 @@ class NodeGraph:
             other: further fields of `NodeGraph`, such as `sensitive_name`, `node_ids` or `provenance`.
         """
         problems = Problems()
-        x = _features(features, channels, problems)
+        x = features_from(features, channels, problems)
         n = len(x)
-        adjacency = _adjacency(edges, n, directed, problems)
-        codes, groups = _groups(sensitive, n, problems)
-        y = _labels(labels, n, problems)
+        adjacency = adjacency_from(edges, n, directed, problems)
+        codes, groups = groups_from(sensitive, n, problems)
+        y = labels_from(labels, n, problems)
         masks = {name: np.asarray(mask) for name, mask in (splits or {}).items()}
-        _check_splits(masks, n, problems)
+        check_splits(masks, n, problems)
         problems.raise_if_any()
         return cls(
             features=x.astype(np.float32),
@@ -161,6 +162,10 @@ class NodeGraph:
     def replace(self, **changes: Any) -> NodeGraph:
         """A copy with some fields changed; everything is checked again."""
         return dataclasses.replace(self, **changes)
+
+    def noting(self, *notes: str) -> NodeGraph:
+        """The same graph with more notes in its provenance."""
+        return self.replace(provenance=self.provenance.noting(*notes))
 
     def to_pyg(self) -> Data:
         """A `torch_geometric.data.Data` with everything in it; see `fairview.from_pyg` for the way back."""
@@ -206,6 +211,14 @@ class NodeGraph:
     def sensitive_unknown(self) -> int:
         """How many nodes have no sensitive value."""
         return int((self.sensitive == UNKNOWN).sum())
+
+    @property
+    def constant_channels(self) -> tuple[str, ...]:
+        """Channels with one value only; their correlation with anything is 0 by definition."""
+        if self.num_nodes == 0:
+            return ()
+        same = (self.features == self.features[0]).all(axis=0)
+        return tuple(name for name, constant in zip(self.channels, same.tolist(), strict=True) if constant)
 
     def channel_index(self, name: str) -> int:
         try:
@@ -294,105 +307,5 @@ class NodeGraph:
         for name in self.sensitive_channels:
             if name not in self.channels:
                 problems.add(f"sensitive_channels: no channel '{name}'.{did_you_mean(name, self.channels)}")
-        _check_splits(self.splits, n, problems)
+        check_splits(self.splits, n, problems)
         problems.raise_if_any()
-
-
-def _frozen(array: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """A read-only array that nobody else can write to: copied unless it is frozen already."""
-    if array.dtype != dtype or array.flags.writeable or not array.flags.c_contiguous:
-        array = np.array(array, dtype=dtype, order="C")
-        array.flags.writeable = False
-    return array
-
-
-def _features(features: npt.ArrayLike, channels: Sequence[str] | None, problems: Problems) -> npt.NDArray[np.float64]:
-    """The matrix, before the cast to float32; what it can't hold is named with its channel and rows."""
-    try:
-        x = np.asarray(features)
-    except ValueError:
-        raise InputError("features: the rows have different lengths.") from None
-    if x.ndim != 2:
-        raise InputError(f"features: shape {x.shape}; expected (nodes, channels).")
-    if x.dtype.kind not in "biuf":
-        raise InputError(f"features: must be numbers, got {x.dtype}.")
-    wide = x.astype(np.float64)
-    for what, bad in (
-        ("NaN", np.isnan(wide)),
-        ("infinite", np.isinf(wide)),
-        ("beyond the range of float32", np.isfinite(wide) & (np.abs(wide) > np.finfo(np.float32).max)),
-    ):
-        for j in np.flatnonzero(bad.any(axis=0)):
-            name = channels[j] if channels is not None and j < len(channels) else f"x{j}"
-            rows = np.flatnonzero(bad[:, j])
-            problems.add(f"features: channel '{name}': {len(rows):,} values are {what} (rows {some(rows)}).")
-    return wide
-
-
-def _adjacency(edges: npt.ArrayLike, n: int, directed: bool, problems: Problems) -> Adjacency:
-    pairs = np.asarray(edges)
-    if pairs.size == 0:
-        pairs = np.empty((2, 0), dtype=np.int64)
-    if pairs.ndim != 2 or pairs.shape[0] != 2:
-        hint = " Transpose it." if pairs.ndim == 2 and pairs.shape[1] == 2 else ""
-        problems.add(f"edges: shape {pairs.shape}; expected (2, number of edges).{hint}")
-    elif pairs.dtype.kind not in "iu":
-        problems.add(f"edges: node numbers must be integers, got {pairs.dtype}.")
-    else:
-        try:
-            return Adjacency.from_pairs(pairs[0], pairs[1], num_nodes=n, directed=directed)[0]
-        except InputError as error:
-            problems.absorb(error)
-    return Adjacency.from_pairs([], [], num_nodes=n, directed=directed)[0]
-
-
-def _groups(
-    sensitive: npt.ArrayLike | None, n: int, problems: Problems
-) -> tuple[npt.NDArray[np.int16], tuple[str, ...]]:
-    nothing = np.full(n, UNKNOWN, dtype=np.int16)
-    if sensitive is None:
-        return nothing, ()
-    try:
-        codes, groups = group_codes(sensitive)
-    except InputError as error:
-        problems.absorb(error)
-        return nothing, ()
-    if len(codes) != n:
-        problems.add(f"sensitive: {len(codes):,} values for {n:,} nodes.")
-        return nothing, ()
-    return codes, groups
-
-
-def _labels(labels: npt.ArrayLike | None, n: int, problems: Problems) -> npt.NDArray[np.int8]:
-    nothing = np.full(n, UNKNOWN, dtype=np.int8)
-    if labels is None:
-        return nothing
-    values = np.asarray(labels)
-    if values.shape != (n,):
-        problems.add(f"labels: shape {values.shape}; expected ({n},).")
-        return nothing
-    if values.dtype == np.bool_:
-        return values.astype(np.int8)
-    if not np.issubdtype(values.dtype, np.number) or not np.isin(values, (UNKNOWN, 0, 1)).all():
-        found = sorted({str(value) for value in values.tolist()})
-        problems.add(f"labels: expected 0, 1 and -1 (unlabelled), got {some(found)}.")
-        return nothing
-    return values.astype(np.int8)
-
-
-def _check_splits(splits: Mapping[str, npt.NDArray[Any]], n: int, problems: Problems) -> None:
-    """Masks of the right length, pairwise disjoint: an overlap is a leak from training into the evaluation."""
-    sound = []
-    for name, mask in splits.items():
-        if mask.dtype != np.bool_ or mask.shape != (n,):
-            problems.add(f"split '{name}': expected {n:,} booleans, got {mask.dtype} with shape {mask.shape}.")
-        else:
-            sound.append(name)
-    for k, first in enumerate(sound):
-        for second in sound[k + 1 :]:
-            shared = np.flatnonzero(splits[first] & splits[second])
-            if len(shared):
-                problems.add(
-                    f"splits '{first}' and '{second}' share {len(shared):,} nodes (rows {some(shared)}); "
-                    "they must be disjoint."
-                )

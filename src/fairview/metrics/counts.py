@@ -7,7 +7,7 @@ before anybody outside `fairview.metrics` sees it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -84,6 +84,17 @@ def gap(name: str, counts: Counts) -> Rates:
     return gaps[0] if len(gaps) == 1 else np.maximum(*gaps)
 
 
+def behind(name: str, counts: Counts, groups: tuple[str, ...]) -> Iterator[tuple[str, str, int]]:
+    """How many nodes, and positive or negative labels, each group has for the named gap."""
+    needed = [("nodes", counts.sum(axis=(-2, -1)))]
+    if true_positive_rates in GAPS[name]:
+        needed.append(("positive labels", counts[:, 1].sum(axis=-1)))
+    if false_positive_rates in GAPS[name]:
+        needed.append(("negative labels", counts[:, 0].sum(axis=-1)))
+    for what, found in needed:
+        yield from ((group, what, int(count)) for group, count in zip(groups, found, strict=True))
+
+
 def explain(name: str, value: Any, counts: Counts, groups: tuple[str, ...] = ()) -> Metric:
     """The number, or `Undefined` with the reason that the counts give for it."""
     return Undefined(_reason(name, counts, groups)) if np.isnan(value) else float(value)
@@ -99,12 +110,8 @@ def _reason(name: str, counts: Counts, groups: tuple[str, ...]) -> str:
         return "there are no negative labels" if positives else "there are no positive labels"
     if len(groups) < 2:
         return f"there is only one sensitive group ('{groups[0]}')" if groups else "no node's sensitive group is known"
-    empty = [(f"group '{group}' has no nodes", counts[g].sum()) for g, group in enumerate(groups)]
-    if true_positive_rates in GAPS[name]:
-        empty += [(f"group '{group}' has no positive labels", counts[g, 1].sum()) for g, group in enumerate(groups)]
-    if false_positive_rates in GAPS[name]:
-        empty += [(f"group '{group}' has no negative labels", counts[g, 0].sum()) for g, group in enumerate(groups)]
-    return next(reason for reason, count in empty if count == 0)
+    lacking = (f"group '{group}' has no {what}" for group, what, count in behind(name, counts, groups) if count == 0)
+    return next(lacking)
 
 
 def _ratio(part: Counts, whole: Counts) -> Rates:

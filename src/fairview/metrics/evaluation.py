@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -104,7 +105,7 @@ class Evaluation:
 class Evaluator:
     """Labels and groups, prepared once; call it with scores as often as you like.
 
-    A node is predicted positive when its score is strictly above `threshold`.
+    A node is predicted positive when its score is strictly above `threshold`, compared in the scores' own precision.
 
     Args:
         y_true: labels, 0 or 1.
@@ -134,6 +135,8 @@ class Evaluator:
     def _prepare(self, labels: npt.NDArray[np.int8], codes: Codes, groups: tuple[str, ...], threshold: float) -> None:
         if len(codes) != len(labels):
             raise InputError(f"sensitive: {len(codes):,} values for {len(labels):,} labels.")
+        if not math.isfinite(threshold):
+            raise InputError(f"threshold: {threshold}; expected a finite number, such as 0.5 for probabilities.")
         self.labels, self.groups, self.threshold = labels, groups, threshold
         self._positive, self._negative = np.flatnonzero(labels == 1), np.flatnonzero(labels == 0)
         self._cell = 4 * (codes.astype(np.int64) + 1) + 2 * labels  # of (group, label, 0); the unknown group is first
@@ -149,7 +152,8 @@ class Evaluator:
     ) -> Evaluation:
         """Evaluate scores; with `intervals`, add bootstrap intervals (see `fairview.metrics.intervals`)."""
         values = finite_scores(scores, len(self.labels))
-        cells = self._cell + (values > self.threshold)
+        with np.errstate(over="ignore"):  # a threshold beyond the range of float32 or float16 is infinite there
+            cells = self._cell + (values > self.threshold)
         counts = np.bincount(cells, minlength=4 * (1 + len(self.groups))).reshape(-1, 2, 2)
         total, by_group = counts.sum(axis=0), counts[1:]
         metrics = {"auc": core.explain("auc", auc_of(values[self._positive], values[self._negative]), total)}
@@ -163,6 +167,7 @@ class Evaluator:
                 cells=cells,
                 counts=counts,
                 metrics=metrics,
+                groups=self.groups,
                 resamples=resamples,
                 level=level,
                 seed=seed,

@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fairview.errors import InputError
+from fairview.errors import InputError, did_you_mean
 from fairview.metrics import counts as core
 from fairview.metrics.evaluation import Evaluation, Evaluator
+from fairview.metrics.groups import UNKNOWN
 from fairview.metrics.inputs import binary
 from fairview.metrics.undefined import Metric
 
@@ -24,8 +25,7 @@ def auc(y_true: npt.ArrayLike, scores: npt.ArrayLike) -> Metric:
         >>> auc([1, 1], [0.1, 0.4])
         undefined: there are no negative labels
     """
-    labels = binary(y_true, "y_true")
-    return Evaluator.from_codes(labels, codes=np.full(len(labels), -1), groups=())(scores)["auc"]
+    return _without_groups(binary(y_true, "y_true"))(scores)["auc"]
 
 
 def f1(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> Metric:
@@ -97,7 +97,7 @@ def pairwise_gaps(
         {('a', 'b'): 1.0, ('a', 'c'): 0.0, ('b', 'c'): 1.0}
     """
     if name not in core.GAPS:
-        raise InputError(f"no gap '{name}'; there are {', '.join(core.GAPS)}.")
+        raise InputError(f"no gap '{name}'.{did_you_mean(name, tuple(core.GAPS))}")
     return _of_predictions(y_true, y_pred, sensitive).pairs[name]
 
 
@@ -105,5 +105,10 @@ def _of_predictions(y_true: npt.ArrayLike, y_pred: npt.ArrayLike, sensitive: npt
     labels, predictions = binary(y_true, "y_true"), binary(y_pred, "y_pred")
     if len(predictions) != len(labels):
         raise InputError(f"y_pred: {len(predictions):,} values for {len(labels):,} labels.")
-    groups = np.full(len(labels), None) if sensitive is None else sensitive
-    return Evaluator(labels, sensitive=groups)(predictions)
+    if sensitive is None:
+        return _without_groups(labels)(predictions)
+    return Evaluator(labels, sensitive=sensitive)(predictions)
+
+
+def _without_groups(labels: npt.NDArray[np.int8]) -> Evaluator:
+    return Evaluator.from_codes(labels, codes=np.full(len(labels), UNKNOWN), groups=())

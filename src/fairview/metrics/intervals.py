@@ -1,20 +1,25 @@
 """How sure is a metric? Bootstrap intervals over the evaluated nodes, for a fixed model.
 
-Nodes are drawn with replacement, the same draws for every metric. Utility metrics get percentile intervals. A gap is an
-absolute difference: its bootstrap distribution lies above zero even where there is no gap at all, so a percentile
-interval would exclude the truth almost surely (docs/adr/0003). With rates r and resampled rates r*, the gap instead
-gets
+Utility metrics: nodes are drawn with replacement, the same draws for all of them, and the interval lies between two
+percentiles. A gap is an absolute difference: its bootstrap distribution lies above zero even where there is no gap at
+all, so a percentile interval would exclude the truth almost surely (docs/adr/0003). With rates r and resampled rates
+r*, the gap instead gets
 
     gap ± q,   q = quantile over resamples of  max over pairs (a, b) of |(r*_a - r*_b) - (r_a - r_b)|,
 
 cut at 0 and 1. A gap changes by at most that maximum, so the interval covers at least as often as it says, for any
-number of groups, up to the bootstrap's own error in small groups.
+number of groups, up to the bootstrap's own error. That error is large where all of a small group's nodes are predicted
+alike: drawing from them never moves the rate. So q is drawn as if each group had one node more of each label and
+prediction; with ten nodes in a group that lifts the coverage of a 95 % interval from about 60 % to above 90 %, with
+hundreds it changes nothing. Below five nodes behind a rate the interval is undefined.
 
 What it does not show: other training seeds, other splits, or the dependence between neighbours of a graph.
 """
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -29,6 +34,9 @@ from fairview.metrics.undefined import Metric, Undefined
 
 _MOST_UNDEFINED = 0.05
 """Share of resamples that may lack a value before the interval is undefined itself."""
+
+_FEWEST = 5
+"""Nodes behind each group's rate, below which a gap's interval is undefined."""
 
 _BLOCK = 4_000_000
 """Node draws held at a time: 32 MB of weights."""
@@ -54,10 +62,11 @@ class Interval:
 def bootstrap(
     *,
     labels: npt.NDArray[np.int8],
-    scores: npt.NDArray[np.floating[Any]],
+    scores: npt.NDArray[Any],
     cells: npt.NDArray[np.int64],
     counts: core.Counts,
     metrics: Mapping[str, Metric],
+    groups: tuple[str, ...],
     resamples: int,
     level: float,
     seed: int,
@@ -70,65 +79,86 @@ def bootstrap(
         cells: each node's place in the flattened counts.
         counts: of the data itself, the unknown group first, shape (1 + groups, 2, 2).
         metrics: the values on the data itself.
+        groups: names of the groups in the counts.
         resamples: how many times to draw.
         level: of the interval, 0.95 for 95 %.
         seed: of the draws.
     """
-    if resamples < 1 or not 0 < level < 1:
-        raise InputError(f"intervals: resamples={resamples}, level={level}; expected at least 1, and between 0 and 1.")
+    level, resamples = float(level), operator.index(resamples)
+    if not 0 < level < 1:
+        raise InputError(f"level: {level}; expected a share between 0 and 1, such as 0.95.")
+    least = math.ceil(round(2 / (1 - level), 6))
+    if resamples < least:
+        raise InputError(f"resamples: {resamples:,}; level {level} needs at least {least:,}: one beyond each end.")
     found: dict[str, Interval | Undefined] = {n: v for n, v in metrics.items() if isinstance(v, Undefined)}
     if len(labels) == 0:
         return found
-    draws = _draws(labels, scores, cells, counts.shape, resamples=resamples, seed=seed)
-    tail = (1 - level) / 2
+    generator = np.random.default_rng(seed)
+    drawn = _gap_draws(counts, resamples, generator)[:, 1:]
+    utility = _utility_draws(labels, scores, cells % 4, resamples, generator)
     for name, value in metrics.items():
         if isinstance(value, Undefined):
             continue
-        sample = _deviations(name, draws["counts"], counts) if name in core.GAPS else draws[name]
+        if name in core.GAPS and (few := _too_few(name, counts[1:], groups)):
+            found[name] = Undefined(few)
+            continue
+        sample = _deviations(name, drawn, counts[1:]) if name in core.GAPS else utility[name]
         defined = sample[~np.isnan(sample)]
-        undefined = resamples - len(defined)
-        if undefined > _MOST_UNDEFINED * resamples:
+        lacking = resamples - len(defined)
+        if lacking > _MOST_UNDEFINED * resamples:
             found[name] = Undefined(
-                f"{undefined:,} of {resamples:,} resamples have no value: the data is too small for an interval"
+                f"{lacking:,} of {resamples:,} resamples have no value: the data is too small for an interval"
             )
-        elif name in core.GAPS:
+            continue
+        if name in core.GAPS:
             reach = float(np.quantile(defined, level))
-            found[name] = Interval(max(value - reach, 0.0), min(value + reach, 1.0), level, resamples, undefined)
+            low, high = max(value - reach, 0.0), min(value + reach, 1.0)
         else:
-            low, high = (float(q) for q in np.quantile(defined, (tail, 1 - tail)))
-            found[name] = Interval(low, high, level, resamples, undefined)
+            low, high = (float(q) for q in np.quantile(defined, ((1 - level) / 2, (1 + level) / 2)))
+        found[name] = Interval(low, high, level, resamples, lacking)
     return {name: found[name] for name in metrics}
 
 
-def _draws(
-    labels: npt.NDArray[np.int8],
-    scores: npt.NDArray[np.floating[Any]],
-    cells: npt.NDArray[np.int64],
-    shape: tuple[int, ...],
-    *,
-    resamples: int,
-    seed: int,
-) -> dict[str, npt.NDArray[Any]]:
-    """The resampled counts, shape (resamples, 1 + groups, 2, 2), and the utility metrics, shape (resamples,)."""
-    generator = np.random.default_rng(seed)
-    auc = WeightedAUC(labels, scores)
-    n, size = len(labels), int(np.prod(shape))
-    all_counts, all_auc = np.empty((resamples, size)), np.empty(resamples)
-    block = max(_BLOCK // n, 1)
-    for start in range(0, resamples, block):
-        rows = min(block, resamples - start)
-        picked = generator.integers(0, n, size=(rows, n))
-        offset = np.arange(rows)[:, None]
-        weights = np.bincount((picked + offset * n).ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
-        all_auc[start : start + rows] = auc(weights)
-        drawn = np.bincount((cells[picked] + offset * size).ravel(), minlength=rows * size)
-        all_counts[start : start + rows] = drawn.reshape(rows, size)
-    counts = all_counts.reshape(resamples, *shape)
-    total = counts.sum(axis=-3)
-    return {"counts": counts, "auc": all_auc} | {name: metric(total) for name, metric in core.UTILITY.items()}
+def _too_few(name: str, counts: core.Counts, groups: tuple[str, ...]) -> str:
+    """Which group has too few nodes behind its rate; empty if none."""
+    for group, what, count in core.behind(name, counts, groups):
+        if count < _FEWEST:
+            return f"group '{group}' has only {count} {what}, too few for an interval"
+    return ""
+
+
+def _gap_draws(counts: core.Counts, resamples: int, generator: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Resampled counts, shape (resamples, 1 + groups, 2, 2), drawn as if each known group had one more of each."""
+    more = counts.astype(np.float64)
+    more[1:] += 1
+    drawn = generator.multinomial(counts.sum(), more.ravel() / more.sum(), size=resamples)
+    return drawn.reshape(resamples, *counts.shape)
 
 
 def _deviations(name: str, drawn: core.Counts, counts: core.Counts) -> npt.NDArray[np.float64]:
     """How far the differences between groups moved in each resample, at most over pairs of groups (and rates)."""
-    moved = [core.largest_gap(rates(drawn[:, 1:]) - rates(counts[1:])) for rates in core.GAPS[name]]
+    moved = [core.largest_gap(rates(drawn) - rates(counts + 1)) for rates in core.GAPS[name]]
     return np.asarray(np.max(moved, axis=0))
+
+
+def _utility_draws(
+    labels: npt.NDArray[np.int8],
+    scores: npt.NDArray[Any],
+    outcomes: npt.NDArray[np.int64],
+    resamples: int,
+    generator: np.random.Generator,
+) -> dict[str, npt.NDArray[np.float64]]:
+    """The utility metrics of each resample of the nodes, shape (resamples,); an outcome is 2 * label + prediction."""
+    auc = WeightedAUC(labels, scores)
+    n = len(labels)
+    found, totals = np.empty(resamples), np.empty((resamples, 4))
+    block = max(_BLOCK // n, 1)
+    for start in range(0, resamples, block):
+        rows = slice(start, min(start + block, resamples))
+        picked = generator.integers(0, n, size=(rows.stop - start, n))
+        row = np.arange(len(picked))[:, None]
+        weights = np.bincount((picked + row * n).ravel(), minlength=picked.size).reshape(picked.shape)
+        found[rows] = auc(weights.astype(np.float64))
+        totals[rows] = np.bincount((outcomes[picked] + row * 4).ravel(), minlength=len(picked) * 4).reshape(-1, 4)
+    total = totals.reshape(-1, 2, 2)
+    return {"auc": found} | {name: metric(total) for name, metric in core.UTILITY.items()}

@@ -7,19 +7,29 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Scores = npt.NDArray[np.floating[Any]]
+Scores = npt.NDArray[Any]  # of floats or integers
 
 
 def auc_of(positive: Scores, negative: Scores) -> float:
     """(pairs in the right order + half the tied pairs) / all pairs, counted in integers; NaN if a side is empty.
 
-    Two sorts and a merge: quicker than ranking all scores, because values are sorted, not indices.
+    Two sorts and a search for the smaller class: quicker than ranking all scores, because values are sorted, not
+    indices, and because only tied scores are searched for twice.
+
+    Example:
+        >>> auc_of(np.array([0.35, 0.8]), np.array([0.1, 0.35]))  # 3 pairs in order, 1 tied
+        0.875
     """
     if len(positive) == 0 or len(negative) == 0:
         return float("nan")
-    ordered, below = np.sort(positive), np.sort(negative)
-    twice = int(np.searchsorted(below, ordered, "left").sum()) + int(np.searchsorted(below, ordered, "right").sum())
-    return twice / (2 * len(positive) * len(negative))
+    swap = len(positive) > len(negative)
+    few, many = (np.sort(negative), np.sort(positive)) if swap else (np.sort(positive), np.sort(negative))
+    below = np.searchsorted(many, few, "left")
+    tied = many.take(below, mode="clip") == few
+    ties = np.searchsorted(many, few[tied], "right") - below[tied]
+    twice = 2 * int(below.sum()) + int(ties.sum())
+    pairs = len(few) * len(many)
+    return (2 * pairs - twice if swap else twice) / (2 * pairs)
 
 
 class WeightedAUC:

@@ -1,0 +1,40 @@
+# Two commands do everything on a fresh machine with Python 3.11+: `make demo` and `make test`.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+# Real data for tests and benchmarks, if it is at hand; without it those tests say that they are skipped.
+export FAIRVIEW_DATA ?= $(wildcard ../shared/datasets)
+
+.PHONY: install demo test lint test-all bench clean
+
+install: $(STAMP)  ## make .venv and install the package with all that tests need
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "fairview needs Python 3.11 or newer; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+demo: install  ## the main job on the bundled data
+	@$(BIN)/fairview demo
+
+lint: install  ## formatting, lint, types, and the direction of imports
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint  ## linters, types and tests, in minutes
+	$(BIN)/pytest -m "not slow" --numprocesses auto
+
+test-all: lint  ## also the long suites
+	$(BIN)/pytest --numprocesses auto
+
+bench: install  ## ratios against the obvious alternatives, side by side; exit code 3 if one falls short
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

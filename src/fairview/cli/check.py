@@ -1,0 +1,141 @@
+"""`fairview check`: are these tables a sound graph? Every problem at once, or what was understood."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairview.cli import options
+from fairview.cli.output import Format, FormatOption, percent, print_facts, print_json, print_table
+from fairview.errors import InputError
+
+
+def check(
+    nodes: options.Nodes,
+    label: options.Label,
+    sensitive: options.Sensitive,
+    edges: options.Edges = None,
+    separator: options.Separator = None,
+    encoding: options.Encoding = "utf-8",
+    positive: options.Positive = None,
+    id: options.Id = None,
+    source: options.Source = None,
+    target: options.Target = None,
+    feature: options.Features = None,
+    drop: options.Drop = None,
+    categorical: options.Categorical = None,
+    sensitive_as_feature: options.SensitiveAsFeature = False,
+    split: options.Split = None,
+    split_seed: options.SplitSeed = None,
+    scaling: options.Scaling = "standard",
+    scale_on: options.ScaleOn = "all",
+    missing: options.Missing = "error",
+    missing_value: options.MissingValues = None,
+    neighbours: options.Neighbours = None,
+    threshold: options.Threshold = None,
+    similarity_with_sensitive: options.SimilarityWithSensitive = False,
+    directed: options.Directed = False,
+    drop_unknown: options.DropUnknown = False,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    r"""Check own tables: list every problem at once, or say what the graph holds and what was changed on the way.
+
+    Examples:
+
+        fairview check --nodes people.csv --edges links.csv --label approved --sensitive gender
+
+        fairview check --nodes people.csv --label grade --positive good --sensitive race --categorical job --missing mean
+
+        fairview check --nodes people.parquet --edges snap.txt.gz --label y --sensitive s --format json
+    """
+    from fairview.data.read import read_graph
+    from fairview.data.similarity import NearestNeighbours, SimilarityThreshold
+    from fairview.data.summary import summarise
+
+    rule: NearestNeighbours | SimilarityThreshold | None = None
+    if (neighbours, threshold) != (None, None):
+        if edges is not None or (neighbours is not None and threshold is not None):
+            raise InputError(
+                "--neighbours and --threshold say how to link nodes without --edges; give at most one of all."
+            )
+        if threshold is not None and not 0 < threshold <= 1:
+            raise InputError(f"--threshold {threshold:g}: must be above 0, and at most 1.")
+        rule = (
+            SimilarityThreshold(threshold=threshold)
+            if threshold is not None
+            else NearestNeighbours(neighbours=neighbours or 10)
+        )
+    graph = read_graph(
+        nodes,
+        edges,
+        label=label,
+        sensitive=sensitive,
+        id=id,
+        source=source,
+        target=target,
+        positive=positive,
+        features=feature or None,
+        drop=drop or (),
+        categorical=categorical or (),
+        sensitive_as_feature=sensitive_as_feature,
+        scaling=scaling,
+        scale_on=scale_on,
+        missing=missing,
+        missing_values=missing_value or (),
+        split=split,
+        split_seed=split_seed,
+        similarity=rule,
+        similarity_with_sensitive=similarity_with_sensitive,
+        directed=directed,
+        drop_unknown=drop_unknown,
+        separator="\t" if separator == "\\t" else separator,
+        encoding=encoding,
+    )
+    facts = summarise(graph)
+    if format is Format.JSON:
+        print_json(facts)
+    else:
+        print_graph(facts)
+
+
+def print_graph(facts: dict[str, Any]) -> None:
+    """The summary of a graph as tables."""
+    negative = next(name for name in facts["labels"] if name not in (facts["positive"], "unlabelled"))
+    labels = f"{facts['labels'][facts['positive']]:,} {facts['positive']} (positive), {facts['labels'][negative]:,} {negative}"
+    if facts["labels"]["unlabelled"]:
+        labels += f", {facts['labels']['unlabelled']:,} unlabelled"
+    homophily = (
+        facts["undefined"].get("homophily") or f"{percent(facts['homophily'])} % of the edges join the same group"
+    )
+    shown = {
+        "nodes": facts["nodes"],
+        "edges": f"{facts['edges']:,} {'directed' if facts['directed'] else 'undirected'}, "
+        f"average degree {facts['average_degree']:.1f}, largest {facts['largest_degree']:,}, "
+        f"{facts['isolated_nodes']:,} nodes without one, {facts['components']:,} components",
+        "channels": f"{len(facts['channels'])}: {_short(facts['channels'])}",
+        "labels": labels,
+        "sensitive": f"{facts['sensitive']}, {'a channel too' if facts['sensitive_channels'] else 'not among the channels'}",
+        "homophily": homophily,
+    }
+    for name, part in facts["splits"].items():
+        shown[f"split {name}"] = f"{part['nodes']:,} nodes, {part['positives']:,} positive"
+    for place, note in enumerate(facts["notes"]):
+        shown["notes" if place == 0 else " " * place] = note
+    print_facts(str(facts["source"]), shown)
+    rows = [
+        [
+            group["group"],
+            group["nodes"],
+            group["labelled"],
+            group["positives"],
+            percent(group["positive_rate"]),
+            "-" if group["average_degree"] is None else f"{group['average_degree']:.1f}",
+        ]
+        for group in facts["groups"]
+    ]
+    unknown = f"{facts['sensitive_unknown']:,} nodes of unknown group." if facts["sensitive_unknown"] else ""
+    columns = ["group", "nodes", "labelled", "positive", "positive %", "average degree"]
+    print_table(f"Groups by {facts['sensitive']}", columns, rows, caption=unknown)
+
+
+def _short(names: list[str], *, limit: int = 8) -> str:
+    return ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")

@@ -1,0 +1,62 @@
+"""`fairview env`: versions and machine, for bug reports. Nothing heavy is imported to find out."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from importlib import metadata
+from typing import Any
+
+from fairview._version import __version__
+from fairview.cli.output import Format, FormatOption, print_facts, print_json
+
+_PACKAGES = ("numpy", "scipy", "polars", "pydantic", "scikit-learn", "torch", "torch_geometric", "typer", "rich")
+
+
+def env(format: FormatOption = Format.TABLE) -> None:
+    """Show versions and machine, for bug reports.
+
+    Examples:
+
+        fairview env
+
+        fairview env --format json
+    """
+    facts = describe_environment()
+    if format is Format.JSON:
+        print_json(facts)
+        return
+    shown = {name: value for name, value in facts.items() if name != "packages"} | facts["packages"]
+    print_facts("Environment", {name: "-" if value is None else value for name, value in shown.items()})
+
+
+def describe_environment() -> dict[str, Any]:
+    """Versions, machine and the folders that are searched for data."""
+    from fairview.data.datasets.files import search_path
+
+    return {
+        "fairview": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "machine": platform.machine(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "memory_gib": _memory(),
+        "executable": sys.executable,
+        "data_folders": [str(folder) for folder in search_path()],
+        "packages": {name: _version(name) for name in _PACKAGES},
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _memory() -> float | None:
+    try:
+        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1024**3, 1)
+    except (AttributeError, OSError, ValueError):
+        return None

@@ -1,0 +1,99 @@
+"""Which commands are there, and how do they end? Exit codes: 0 ok, 1 wrong input, 2 usage, 3 a check failed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, NoReturn
+
+import typer
+
+from fairview._version import __version__
+from fairview.cli import check, datasets, demo, env
+from fairview.errors import FairviewError
+
+app = typer.Typer(
+    name="fairview",
+    help="Fair node classification on graphs: check your data, see what it leaks, train, and measure honestly.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="Start with `fairview demo`. Every command has `--help` with examples, and `--format json` for scripts.",
+)
+app.command("demo")(demo.demo)
+app.command("datasets")(datasets.datasets)
+app.command("check")(check.check)
+app.command("env")(env.env)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"fairview {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error (anywhere on the line).")
+    ] = False,
+) -> None:
+    """Options before the command."""
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run a command line and exit with its code; errors are a message, not a traceback, unless `--debug` is given."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in given
+    given = [argument for argument in given if argument != "--debug"]
+    try:
+        code = app(given, standalone_mode=False)
+    except Exception as error:
+        if debug:
+            raise
+        sys.exit(_report(error))
+    except KeyboardInterrupt:
+        _say("interrupted.")
+        sys.exit(130)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _report(error: Exception) -> int:
+    """Say what went wrong, in the user's words; the exit code is returned."""
+    import click
+
+    if isinstance(error, FairviewError):
+        _say(str(error))
+        return 1
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        typer.echo(error.ctx.get_help() if error.ctx else "")
+        return 2
+    if isinstance(error, click.ClickException):
+        error.show()
+        return error.exit_code
+    if isinstance(error, click.exceptions.Abort):
+        _say("interrupted.")
+        return 130
+    if isinstance(error, BrokenPipeError):  # `fairview datasets | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    if isinstance(error, OSError):
+        _say(f"{error.filename or 'file system'}: {error.strerror or error}.")
+        return 1
+    if isinstance(error, MemoryError):
+        _say("out of memory. Use fewer rows, or a machine with more memory.")
+        return 1
+    _say(
+        f"this is a bug in fairview ({type(error).__name__}: {error}). Please report it with the output of "
+        "`fairview env` and of the same command with --debug."
+    )
+    return 1
+
+
+def _say(message: str) -> None:
+    typer.echo(f"error: {message}", err=True)

@@ -1,0 +1,108 @@
+"""The options that describe own tables, shared by every command that reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+_TABLES, _COLUMNS, _VALUES, _GRAPH = "Tables", "Columns", "Values", "Edges"
+
+Nodes = Annotated[
+    Path, typer.Option(help="Table of nodes: CSV (also .gz) or Parquet, with a header.", rich_help_panel=_TABLES)
+]
+Edges = Annotated[
+    Path | None,
+    typer.Option(
+        help="Table of edges, or an edge list separated by blanks or tabs. Without it, similar nodes are linked.",
+        rich_help_panel=_TABLES,
+    ),
+]
+Separator = Annotated[
+    str | None, typer.Option(help=r"Character between the cells, for example ';' or '\t'.", rich_help_panel=_TABLES)
+]
+Encoding = Annotated[str, typer.Option(help="Of the CSV files.", rich_help_panel=_TABLES)]
+
+Label = Annotated[
+    str, typer.Option(help="Column with the label; empty cells are unlabelled.", rich_help_panel=_COLUMNS)
+]
+Sensitive = Annotated[
+    str, typer.Option(help="Column with the sensitive attribute; each value is a group.", rich_help_panel=_COLUMNS)
+]
+Positive = Annotated[
+    str | None,
+    typer.Option(help="The label that counts as positive; known for {0, 1} and {-1, 1}.", rich_help_panel=_COLUMNS),
+]
+Id = Annotated[
+    str | None,
+    typer.Option("--id", help="Column with the ids [default: id, or row numbers].", rich_help_panel=_COLUMNS),
+]
+Source = Annotated[
+    str | None, typer.Option(help="Column of the edge table [default: source, or the first].", rich_help_panel=_COLUMNS)
+]
+Target = Annotated[
+    str | None,
+    typer.Option(help="Column of the edge table [default: target, or the second].", rich_help_panel=_COLUMNS),
+]
+Features = Annotated[
+    list[str] | None,
+    typer.Option("--feature", help="Column to use as a feature; repeat it [default: all].", rich_help_panel=_COLUMNS),
+]
+Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; repeat it.", rich_help_panel=_COLUMNS)]
+Categorical = Annotated[
+    list[str] | None, typer.Option(help="Column to one-hot encode; repeat it.", rich_help_panel=_COLUMNS)
+]
+SensitiveAsFeature = Annotated[
+    bool, typer.Option("--sensitive-as-feature", help="Keep the sensitive column among the features.", rich_help_panel=_COLUMNS)
+]  # fmt: skip
+Split = Annotated[str | None, typer.Option(help="Column with train, val and test.", rich_help_panel=_COLUMNS)]
+SplitSeed = Annotated[
+    int | None, typer.Option(help="Draw a stratified split with this seed instead.", rich_help_panel=_COLUMNS, min=0)
+]
+
+Scaling = Annotated[
+    Literal["none", "minmax", "standard"], typer.Option(help="Of the features.", rich_help_panel=_VALUES)
+]
+ScaleOn = Annotated[
+    Literal["all", "train"], typer.Option(help="Nodes that the scaling is fitted on.", rich_help_panel=_VALUES)
+]
+Missing = Annotated[
+    Literal["error", "mean", "drop", "indicator"],
+    typer.Option(help="What to do with empty feature cells.", rich_help_panel=_VALUES),
+]
+MissingValues = Annotated[
+    list[str] | None,
+    typer.Option("--missing-value", help="A text that means missing, such as NA; repeat it.", rich_help_panel=_VALUES),
+]
+
+Neighbours = Annotated[
+    int | None,
+    typer.Option(help="Without edges: link each node to so many nearest ones [default: 10].", rich_help_panel=_GRAPH, min=1),
+]  # fmt: skip
+Threshold = Annotated[
+    float | None,
+    typer.Option(
+        help="Without edges: link nodes above this share of the largest similarity (0 to 1) instead.",
+        rich_help_panel=_GRAPH,
+    ),
+]
+SimilarityWithSensitive = Annotated[
+    bool,
+    typer.Option(
+        "--similarity-with-sensitive",
+        help="Let the sensitive column take part in the similarity (needs --sensitive-as-feature).",
+        rich_help_panel=_GRAPH,
+    ),
+]
+Directed = Annotated[
+    bool, typer.Option("--directed", help="Keep edges as given instead of making them symmetric.", rich_help_panel=_GRAPH)
+]  # fmt: skip
+DropUnknown = Annotated[
+    bool, typer.Option("--drop-unknown", help="Drop edges to ids that the node table lacks.", rich_help_panel=_GRAPH)
+]
+
+DataDir = Annotated[
+    Path | None,
+    typer.Option(help="Folder with the datasets' files [default: $FAIRVIEW_DATA, then the user cache]."),
+]

@@ -1,0 +1,124 @@
+"""How do results look? Aligned tables on a terminal, or one JSON document and nothing else on standard output."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from fairview.metrics.evaluation import Evaluation
+
+_PLAIN_WIDTH = 140  # for pipes and files, where nobody has a window
+
+
+class Format(StrEnum):
+    """How to print."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+FormatOption = Annotated[Format, typer.Option("--format", help="A table to read, or JSON for scripts.")]
+
+
+def console() -> Console:
+    """Standard output, as wide as the terminal."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=False, width=None if sys.stdout.isatty() else _PLAIN_WIDTH)
+
+
+def print_json(document: Any) -> None:
+    """One JSON document; not-a-number can't get into it."""
+    typer.echo(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], *, caption: str = "") -> None:
+    """A table; columns of numbers are aligned to the right. Names from the data are printed as they are."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(
+        title=Text(title), caption=Text(caption) if caption else None, title_justify="left", caption_justify="left",
+        box=box.SIMPLE_HEAD, title_style="bold", pad_edge=False,
+    )  # fmt: skip
+    listed = [list(row) for row in rows]
+    for place, column in enumerate(columns):
+        numeric = bool(listed) and all(isinstance(row[place], (int, float)) or _is_number(row[place]) for row in listed)
+        table.add_column(Text(column), justify="right" if numeric else "left", overflow="fold")
+    for row in listed:
+        table.add_row(*(Text(f"{cell:,}" if isinstance(cell, int) else str(cell)) for cell in row))
+    console().print(table)
+
+
+def print_facts(title: str, facts: Mapping[str, object]) -> None:
+    """Names and values below each other."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(
+        title=Text(title), title_justify="left", title_style="bold", box=None, show_header=False, pad_edge=False
+    )
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in facts.items():
+        table.add_row(Text(name), Text(f"{value:,}" if isinstance(value, int) else str(value)))
+    console().print(table)
+    console().print()
+
+
+def percent(value: object) -> str:
+    """A fraction in percent; an undefined one says so.
+
+    Example:
+        >>> percent(0.70004), percent(None)
+        ('70.00', 'undefined')
+    """
+    return f"{100 * value:.2f}" if isinstance(value, (int, float)) else "undefined"
+
+
+def print_metrics(title: str, rows: Mapping[str, Evaluation]) -> None:
+    """Models below each other, metrics side by side, in percent; below it why a value is undefined."""
+    from fairview.metrics.evaluation import METRICS
+
+    short = {
+        "auc": "AUC",
+        "f1": "F1",
+        "accuracy": "ACC",
+        "balanced_accuracy": "bal. ACC",
+        "false_positive_rate": "FPR",
+        "statistical_parity_gap": "SP gap",
+        "equal_opportunity_gap": "EO gap",
+        "equalized_odds_gap": "odds gap",
+    }
+    cells = [[name, *(_with_interval(found, metric) for metric in METRICS)] for name, found in rows.items()]
+    reasons = dict.fromkeys(
+        f"{name}: {short[metric]} is undefined: {reason}."
+        for name, found in rows.items()
+        for metric, reason in found.undefined.items()
+    )
+    caption = "Percent, 95 % intervals over nodes below. Gaps: 0 means equal. FPR: 100 means it always says yes."
+    print_table(title, ["", *(short[metric] for metric in METRICS)], cells, caption="\n".join([caption, *reasons]))
+
+
+def _with_interval(found: Evaluation, metric: str) -> str:
+    from fairview.metrics.intervals import Interval
+
+    value = percent(found[metric])
+    interval = found.intervals.get(metric)
+    if isinstance(interval, Interval):
+        return f"{value}\n{100 * interval.low:.1f}-{100 * interval.high:.1f}"
+    return value
+
+
+def _is_number(cell: object) -> bool:
+    text = str(cell).split("\n", maxsplit=1)[0].replace(",", "").rstrip(" %")
+    return text in ("undefined", "-") or text.replace(".", "", 1).replace("-", "", 1).isdigit()

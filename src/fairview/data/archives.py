@@ -1,0 +1,245 @@
+"""How is a compressed file read without trusting it?
+
+Nothing is ever written to disk. Sizes are limited twice: by what an archive declares, and by counting what really comes
+out of it. An archive with a single dishonest name in it is refused as a whole.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from fairview.errors import InputError, did_you_mean, some
+
+DEFAULT_LIMIT = 2 * 1024**3
+"""Expanded bytes that are read at most, unless the caller says otherwise."""
+
+MAX_RATIO = 200
+"""Expanded over compressed size: text reaches 5 to 20, a bomb 1,000."""
+
+MAX_MEMBERS = 10_000
+
+_CHUNK = 1024**2
+_SMALL = 10 * 1024**2  # a member below this size is harmless, however well it compresses
+_READABLE = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
+_BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    OSError,  # a seek to an offset that can't be
+    RuntimeError,  # a password is needed; NotImplementedError is one, too
+    ValueError,
+    OverflowError,
+)
+
+
+def read_bytes(path: str | Path, *, limit: int = DEFAULT_LIMIT) -> bytes:
+    """The content of a plain or gzip-compressed file, expanded.
+
+    Args:
+        path: the file; it counts as gzip if its name ends in `.gz` or it begins with gzip's two magic bytes.
+        limit: expanded bytes that are allowed.
+
+    Raises:
+        InputError: no such file, not readable, too large, or broken.
+    """
+    path = Path(path)
+    content = _read_file(path, limit)
+    if content[:2] == b"\x1f\x8b" or path.suffix.lower() == ".gz":
+        return gunzip(content, limit=limit, name=path.name)
+    return content
+
+
+def read_gzip(path: str | Path, *, limit: int = DEFAULT_LIMIT) -> bytes:
+    """The expanded content of a gzip file."""
+    path = Path(path)
+    return gunzip(_read_file(path, limit), limit=limit, name=path.name)
+
+
+def gunzip(content: bytes, *, limit: int = DEFAULT_LIMIT, name: str = "gzip data") -> bytes:
+    """Expand gzip data: one member after the other, as `gzip` writes when files are joined; zero padding is skipped.
+
+    Example:
+        >>> import gzip
+        >>> gunzip(gzip.compress(b"id,age") + gzip.compress(b"\\n7,31"), limit=100)
+        b'id,age\\n7,31'
+        >>> gunzip(gzip.compress(bytes(1000)), limit=100, name="zeros.gz")
+        Traceback (most recent call last):
+        ...
+        fairview.errors.InputError: zeros.gz: expands to more than the 100 bytes allowed. If you trust it, expand it \
+yourself and raise the limit.
+    """
+    if not content.startswith(b"\x1f\x8b"):
+        raise InputError(f"{name}: not a gzip file, whatever its name says. Rename it if it is not compressed.")
+    pieces: list[bytes] = []
+    total, rest = 0, content
+    while rest:
+        if not rest.startswith(b"\x1f\x8b"):
+            raise InputError(f"{name}: {len(rest):,} bytes follow the end of the gzip data. Get the file again.")
+        expander = zlib.decompressobj(wbits=31)
+        waiting = rest
+        while not expander.eof:
+            try:
+                piece = expander.decompress(waiting, min(_CHUNK, limit - total + 1))
+            except zlib.error as error:
+                raise InputError(f"{name}: the gzip data is broken ({error}). Get the file again.") from None
+            total += len(piece)
+            if total > limit:
+                raise InputError(_too_large(name, limit))
+            pieces.append(piece)
+            waiting = expander.unconsumed_tail
+            if not piece and not waiting and not expander.eof:
+                raise InputError(f"{name}: the gzip data ends too early. Get the file again.")
+        rest = expander.unused_data.lstrip(b"\0")
+    return b"".join(pieces)
+
+
+def zip_members(path: str | Path) -> tuple[str, ...]:
+    """Names of the files in a zip archive, folders and the `__MACOSX` and `.DS_Store` junk left out.
+
+    Raises:
+        InputError: broken, or with a member that is not what an honest archive holds.
+    """
+    with _opened(Path(path)) as archive:
+        return tuple(info.filename for info in _sound_members(archive, Path(path).name))
+
+
+def read_zip_member(path: str | Path, member: str, *, limit: int = DEFAULT_LIMIT) -> bytes:
+    """One file of a zip archive, expanded in memory.
+
+    Args:
+        path: the archive.
+        member: a name out of `zip_members`.
+        limit: expanded bytes that are allowed, whatever the archive declares.
+    """
+    path = Path(path)
+    with _opened(path) as archive:
+        sound = {info.filename: info for info in _sound_members(archive, path.name)}
+        if member not in sound:
+            raise InputError(f"{path.name}: no member '{member}'.{did_you_mean(member, list(sound))}")
+        info = sound[member]
+        place = f"{path.name}: member '{member}'"
+        if info.file_size > limit:
+            raise InputError(_too_large(place, limit))
+        with archive.open(info) as stream:
+            content = _drained(stream, limit + 1)
+        if len(content) > limit:
+            raise InputError(_too_large(place, limit))
+        if len(content) != info.file_size:
+            raise InputError(f"{place}: {len(content):,} bytes, but {info.file_size:,} declared. Get the file again.")
+        return content
+
+
+# --- what an honest archive looks like --------------------------------------------------------------------------------
+
+
+def _sound_members(archive: zipfile.ZipFile, name: str) -> list[zipfile.ZipInfo]:
+    infos = archive.infolist()
+    if len(infos) > MAX_MEMBERS:
+        raise InputError(f"{name}: {len(infos):,} members; at most {MAX_MEMBERS:,} are read.")
+    names = [info.filename for info in infos]
+    repeated = sorted({member for member in names if names.count(member) > 1}) if len(set(names)) < len(names) else []
+    problems = [f"{name}: refused: the names {some(map(repr, repeated))} occur twice."] if repeated else []
+    for info in infos:
+        reason = _objection(info)
+        if reason:
+            problems.append(f"{name}: refused: member {info.orig_filename!r} {reason}.")
+    if problems:
+        raise InputError([*problems[:5], *([f"{name}: and {len(problems) - 5:,} more."] if len(problems) > 5 else [])])
+    return [info for info in infos if not info.is_dir() and not _is_junk(info.filename)]
+
+
+def _objection(info: zipfile.ZipInfo) -> str | None:
+    """What is wrong with a member, or None. `orig_filename` is the name before zipfile makes it look harmless."""
+    for filename in (info.orig_filename, info.filename):
+        if filename.startswith("/"):
+            return "has an absolute path"
+        if "\\" in filename:
+            return "has a backslash in its name"
+        if re.match(r"[A-Za-z]:", filename):
+            return "has a drive letter in its name"
+        if ".." in filename.split("/"):
+            return "leaves its folder with '..'"
+        if not filename or any(ord(character) < 32 for character in filename):
+            return "has an empty name or control characters in it"
+    kind = stat.S_IFMT(info.external_attr >> 16)
+    if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+        return "is a link or a device, not a file"
+    if info.flag_bits & 0x1:
+        return "is encrypted; zip it again without a password"
+    if info.compress_type not in _READABLE:
+        return "is compressed in an unusual way; zip it again with the usual one (deflate)"
+    if info.file_size > _SMALL and info.file_size > MAX_RATIO * max(info.compress_size, 1):
+        return f"declares {info.file_size:,} bytes out of {info.compress_size:,}, more than {MAX_RATIO} times as many"
+    return None
+
+
+def _is_junk(filename: str) -> bool:
+    """What the Finder leaves in an archive."""
+    parts = filename.split("/")
+    return "__MACOSX" in parts or parts[-1] == ".DS_Store" or parts[-1].startswith("._")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+    """The archive, every way in which it can turn out broken made an `InputError`."""
+    with _readable(path) as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                yield archive
+        except InputError:  # is a ValueError, but says already what to say
+            raise
+        except _BROKEN as error:
+            raise InputError(f"{path.name}: the zip archive is broken ({error}). Get the file again.") from None
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[IO[bytes]]:
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file.") from None
+    except IsADirectoryError:
+        raise InputError(f"{path}: is a folder, not a file.") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error}).") from None
+    with file:
+        yield file
+
+
+def _read_file(path: Path, limit: int) -> bytes:
+    with _readable(path) as stream:
+        status = os.fstat(stream.fileno())
+        regular = stat.S_ISREG(status.st_mode)  # a pipe or a device has no size, and may never end
+        try:
+            content = stream.read(min(status.st_size, limit) + 1) if regular else _drained(stream, limit + 1)
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read ({error.strerror or error}).") from None
+    if len(content) > limit:
+        raise InputError(f"{path.name}: more than the {limit:,} bytes allowed. Raise the limit if you mean it.")
+    return content
+
+
+def _drained(stream: IO[bytes], most: int) -> bytes:
+    pieces: list[bytes] = []
+    total = 0
+    while total < most and (piece := stream.read(min(_CHUNK, most - total))):
+        pieces.append(piece)
+        total += len(piece)
+    return b"".join(pieces)
+
+
+def _too_large(name: str, limit: int) -> str:
+    return (
+        f"{name}: expands to more than the {limit:,} bytes allowed. "
+        "If you trust it, expand it yourself and raise the limit."
+    )

@@ -1,0 +1,175 @@
+"""What is the Bail graph, and why is there one without `TIME`?
+
+| | `bail` | `bail-no-time` |
+|---|---|---|
+| nodes | 18,876 people released from prison in North Carolina | the same |
+| edges | 311,870 (403,977 directed pairs of similar records; 321,308 as the papers count) | the same |
+| channels | 18, `WHITE` among them; min-max to [-1, 1] but for `WHITE` | 17, without `TIME` |
+| label | `RECID`: 7,104 returned to prison, 11,772 did not | the same |
+| sensitive | `WHITE`: 9,317 non-white (0), 9,559 white (1) | the same |
+| homophily | 0.5221 of the edges join the same group | the same |
+| published split | train 100, val 4,719, test 4,719 | the same |
+
+`TIME` is the number of months until the return to prison, and 0 without one: `TIME > 0` equals the label on 18,762 of
+18,876 rows. A model that reads it knows the answer. `bail` keeps it, as published; `bail-no-time` is the honest task.
+The links of both are the published ones, in which `TIME` counts among the similarities; the edge file is optional,
+because the threshold rule with t = 0.6 on the unscaled columns gives the same pairs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from fairview.data.datasets.entry import DataFile, Dataset, Download
+from fairview.data.read import read_graph
+from fairview.data.similarity import threshold_pairs
+from fairview.data.splits import published_split
+
+if TYPE_CHECKING:
+    from fairview.data.datasets.files import FoundFiles
+    from fairview.data.graph import NodeGraph
+
+TRAIN_LABELS = 100
+
+
+def load_bail(files: FoundFiles) -> NodeGraph:
+    """The Bail graph with its published split, `TIME` and all."""
+    return _load(files, drop=())
+
+
+def load_bail_no_time(files: FoundFiles) -> NodeGraph:
+    """The same graph, split and scaling without the channel that gives the label away."""
+    return _load(files, drop=("TIME",))
+
+
+def _load(files: FoundFiles, *, drop: tuple[str, ...]) -> NodeGraph:
+    table = pl.read_csv(io.BytesIO(files.read("bail.csv")))
+    if "bail_edges.txt" in files:
+        edges, origin = read_edge_file(files.read("bail_edges.txt")), "links from bail_edges.txt"
+    else:
+        source, target = threshold_pairs(table.drop("RECID").cast(pl.Float64).to_numpy(), threshold=0.6)
+        edges = pl.DataFrame({"source": source, "target": target})
+        origin = "links rebuilt by the threshold rule, t = 0.6"
+    graph = read_graph(
+        table,
+        edges,
+        label="RECID",
+        sensitive="WHITE",
+        classes=files.dataset.classes,
+        groups=dict(zip(("0", "1"), files.dataset.groups, strict=True)),
+        drop=drop,
+        sensitive_as_feature=True,
+        scaling="minmax",
+        unscaled=("WHITE",),
+        name=files.dataset.name,
+    )
+    return graph.replace(
+        splits=published_split(graph.labels, train_labels=TRAIN_LABELS),
+        provenance=dataclasses.replace(graph.provenance, sha256=files.sha256()).noting(origin),
+    )
+
+
+def read_edge_file(content: bytes) -> pl.DataFrame:
+    """The pairs of an edge file as the benchmarks write them: two numbers such as `1.900000000000000000e+03` a line.
+
+    Example:
+        >>> read_edge_file(b"0.000e+00 3.597e+03\\n1.000e+00 1.900e+03\\n").rows()
+        [(0, 3597), (1, 1900)]
+    """
+    names = ["source", "target"]
+    pairs = pl.read_csv(
+        io.BytesIO(content), has_header=False, separator=" ", new_columns=names, schema_overrides=[pl.Float64] * 2
+    )
+    return pairs.select(pl.col(names).cast(pl.Int64, strict=True))
+
+
+_HARMS = (
+    "It holds no bail decisions: the rows are people released from prisons of North Carolina in 1977-78 and 1979-80, "
+    "and the label is whether they came back to one of them by April 1984.",
+    "Coming back is what police and courts did, not what people did; both treated Black and white people unequally, "
+    "and prison elsewhere is not counted.",
+    "`WHITE` is 0 for Black people and 1 for everybody else: Native American, Hispanic and Asian people count as "
+    "white in it.",
+    "Missing values pass as numbers: -9 `PRIORS` (1,347 people) and 0 `SCHOOL` (213) mean unknown; for the 8,519 "
+    "records that lack something (`FILE` = 3) the codebook calls `ALCHY` and `JUNKY` meaningless.",
+    "`FILE` is the archive's own division of the records, and `FOLLOW` the length of the follow-up; both are channels "
+    "as published.",
+    "Links are similarities of the same columns, race and `TIME` included; nobody in it knows anybody.",
+)
+
+_FILES = (
+    DataFile(
+        name="bail.csv",
+        sha256="11a7c62be2b7aed7cb069624789755d5f57acc8b69580564e2401b084e2d5faf",
+        limit=4_000_000,
+        folder="bail",
+        archives=("bail.zip",),
+    ),
+    DataFile(
+        name="bail_edges.txt",
+        sha256="c43049fb5d9a0a994fcf4931fb34838716e4bf40e4ae30b9e504d9f4362ca0fe",
+        limit=64_000_000,
+        folder="bail",
+        archives=("bail.zip",),
+        required=False,
+    ),
+)
+
+BAIL = Dataset(
+    name="bail",
+    title='Recidivism ("Bail")',
+    summary="18,876 people released from prison, linked if their records are similar; did they return to prison?",
+    nodes=18_876,
+    edges=311_870,
+    channels=18,
+    label="RECID",
+    classes=("not returned", "returned to prison"),
+    sensitive="WHITE",
+    groups=("non-white", "white"),
+    homophily=0.5221,
+    train_labels=TRAIN_LABELS,
+    licence="not stated by the circulated files; the study is ICPSR 8987, under ICPSR's terms of use",
+    harms=(
+        "`TIME` is the label in disguise: `TIME > 0` equals `RECID` on 18,762 of 18,876 rows. Use `bail-no-time` "
+        "unless you compare with published numbers.",
+        *_HARMS,
+    ),
+    citation=(
+        "Schmidt, P., Witte, A. D. (1988). Predicting Recidivism Using Survival Models. Springer. Data: Predicting "
+        "Recidivism in North Carolina, 1978 and 1980 (ICPSR 8987). "
+        "Graph: Agarwal, Lakkaraju, Zitnik (2021), NIFTY, UAI."
+    ),
+    files=_FILES,
+    downloads=(
+        Download(
+            name="bail.zip",
+            sha256="8b72929bbb2bcdeed16098120fcf995b66eeff6ac172c159d91f0b449265f062",
+            size=2_112_180,
+            urls=(
+                "https://raw.githubusercontent.com/YuWVandy/FairVGNN/938f2e8d8da8c4bfc73b92c7953493a91f89244a"
+                "/dataset/bail.zip",
+                "https://raw.githubusercontent.com/YuWVandy/FairVGNN/HEAD/dataset/bail.zip",
+            ),
+        ),
+    ),
+    fetchable=True,
+    load=load_bail,
+)
+"""Bail as published."""
+
+BAIL_NO_TIME = dataclasses.replace(
+    BAIL,
+    name="bail-no-time",
+    title='Recidivism ("Bail") without TIME',
+    channels=17,
+    harms=(
+        "`TIME`, the label in disguise, is not among the channels; the published links were drawn with it.",
+        *_HARMS,
+    ),
+    load=load_bail_no_time,
+)
+"""Bail without the channel that gives the label away."""

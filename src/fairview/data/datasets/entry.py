@@ -1,0 +1,99 @@
+"""What is known about a dataset before a byte of it is read?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fairview.data.datasets.files import FoundFiles
+    from fairview.data.graph import NodeGraph
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataFile:
+    """A file that a dataset is read from; it may lie in a folder as it is, or in an archive.
+
+    Attributes:
+        name: the file's name, such as `bail.csv`.
+        sha256: its hash, all 64 digits, or as many of the first as are known.
+        limit: bytes that are read at most.
+        folder: name of the folder that it has in the archive, and when that is unpacked.
+        archives: names of the zip archives that may hold it.
+        required: without it the dataset can't be loaded.
+    """
+
+    name: str
+    sha256: str
+    limit: int
+    folder: str
+    archives: tuple[str, ...] = ()
+    required: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Download:
+    """A file that can be fetched; `urls` are tried in turn."""
+
+    name: str
+    sha256: str
+    size: int
+    urls: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dataset:
+    """What is known about a dataset, and how to load it.
+
+    Attributes:
+        name: the name to load it by.
+        title: its full name.
+        summary: what a node, a link and the label are.
+        nodes: number of nodes.
+        edges: number of undirected edges, without self-loops.
+        channels: number of feature channels, the sensitive one among them.
+        label: column of the label.
+        classes: what the negative and the positive label mean.
+        sensitive: column of the sensitive attribute.
+        groups: what its values 0 and 1 mean.
+        homophily: share of the edges that join two nodes of the same sensitive group.
+        train_labels: training labels of the published runs, half of them per class.
+        licence: under which terms the data may be used, as far as known.
+        harms: what to know before believing a number computed from it.
+        citation: whom to credit.
+        files: what it is read from; none if it is bundled.
+        downloads: what `--fetch` gets.
+        fetchable: whether the downloads are enough to load it.
+        load: makes the graph out of the files that were found.
+    """
+
+    name: str
+    title: str
+    summary: str
+    nodes: int
+    edges: int
+    channels: int
+    label: str
+    classes: tuple[str, str]
+    sensitive: str
+    groups: tuple[str, str]
+    homophily: float
+    train_labels: int
+    licence: str
+    harms: tuple[str, ...]
+    citation: str
+    files: tuple[DataFile, ...]
+    downloads: tuple[Download, ...]
+    fetchable: bool
+    load: Callable[[FoundFiles], NodeGraph]
+
+    @property
+    def bundled(self) -> bool:
+        """It comes with the package."""
+        return not self.files
+
+    @property
+    def edges_as_published(self) -> int:
+        """The papers' count: (non-zeros of the symmetric adjacency + one self-loop per node) / 2."""
+        return (2 * self.edges + self.nodes) // 2

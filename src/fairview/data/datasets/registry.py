@@ -1,0 +1,114 @@
+"""Which datasets are known? A closed list: names never become paths or code."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from fairview.data.archives import read_bytes
+from fairview.data.datasets import files
+from fairview.data.datasets.bail import BAIL, BAIL_NO_TIME
+from fairview.data.datasets.credit import CREDIT_LARGE, CREDIT_SMALL
+from fairview.data.datasets.entry import Dataset, Download
+from fairview.data.datasets.files import FoundFiles
+from fairview.data.datasets.german import GERMAN
+from fairview.data.fetch import addresses_of, fetch
+from fairview.data.graph import NodeGraph
+from fairview.errors import InputError, did_you_mean
+
+DATASETS: Mapping[str, Dataset] = MappingProxyType(
+    {dataset.name: dataset for dataset in (GERMAN, BAIL, BAIL_NO_TIME, CREDIT_SMALL, CREDIT_LARGE)}
+)
+"""All known datasets by name."""
+
+
+def dataset_names() -> tuple[str, ...]:
+    """The names to load datasets by.
+
+    Example:
+        >>> dataset_names()
+        ('german', 'bail', 'bail-no-time', 'credit-small', 'credit-large')
+    """
+    return tuple(DATASETS)
+
+
+def describe(name: str) -> Dataset:
+    """What is known about a dataset: statistics, licence, known harms, citation.
+
+    Example:
+        >>> describe("german").licence
+        'CC BY 4.0 (UCI table, Hans Hofmann); bundled with its attribution'
+        >>> describe("germen")
+        Traceback (most recent call last):
+        ...
+        fairview.errors.InputError: no dataset 'germen'. Did you mean 'german'?
+    """
+    try:
+        return DATASETS[name]
+    except (KeyError, TypeError):
+        raise InputError(f"no dataset '{name}'.{did_you_mean(str(name), list(DATASETS))}") from None
+
+
+def find_files(name: str, data_dir: str | Path | None = None) -> FoundFiles:
+    """Whether a dataset is at hand, and where its files lie; see `fairview.data.datasets.files`."""
+    return files.find_files(describe(name), data_dir)
+
+
+def load_dataset(name: str, *, data_dir: str | Path | None = None) -> NodeGraph:
+    """A known dataset as a graph, with the channels, scaling and split of the published runs.
+
+    The sensitive attribute is among the channels, as published. `german` comes with the package; the others are looked
+    up in `data_dir`, in the folder that the environment variable `FAIRVIEW_DATA` names, and in the user's cache.
+
+    Raises:
+        DataNotFoundError: the files are not at hand; the message says what to put where.
+        InputError: no such dataset, or a file is not the one that its sha256 pins.
+
+    Example:
+        >>> load_dataset("german")
+        NodeGraph(1,000 nodes, 21,742 edges, 27 channels, sensitive 'Gender': Male 690, Female 310)
+    """
+    dataset = describe(name)
+    found = files.find_files(dataset, data_dir)
+    found.require()
+    return dataset.load(found)
+
+
+def fetch_dataset(name: str, *, data_dir: str | Path | None = None, timeout: float = 30.0) -> tuple[Path, ...]:
+    """Download the files of a dataset into the first folder of its search path, unless they lie there already.
+
+    They come from the authors' public repositories, or from `FAIRVIEW_MIRROR`; either way the sha256 is pinned.
+    `credit-large` is never downloaded: its files are at hand, or it is an error.
+
+    Returns:
+        Where the files lie.
+
+    Raises:
+        DataNotFoundError: it can't be downloaded; the message says what to put where.
+    """
+    dataset = describe(name)
+    if not dataset.fetchable:
+        found = files.find_files(dataset, data_dir)
+        found.require()  # says which file must come by other means
+        return tuple(dict.fromkeys(place.path for place in found.places.values()))
+    folder = files.search_path(data_dir)[0]
+    return tuple(_fetch_into(folder, download, timeout) for download in dataset.downloads)
+
+
+def _fetch_into(folder: Path, download: Download, timeout: float) -> Path:
+    target = folder / download.name
+    if not _lies_there(target, download):
+        addresses = addresses_of(download.name, download.urls)
+        fetch(addresses, target, sha256=download.sha256, limit=download.size, timeout=timeout)
+    return target
+
+
+def _lies_there(target: Path, download: Download) -> bool:
+    if not target.is_file():
+        return False
+    try:
+        return hashlib.sha256(read_bytes(target, limit=download.size)).hexdigest() == download.sha256
+    except InputError:  # too large, or not readable: not the file we want
+        return False

@@ -1,0 +1,175 @@
+"""Who is linked to whom, in this file? Edge tables with a header, and edge lists without one, become pairs of nodes.
+
+An edge list in the manner of SNAP has comment lines that begin with `#` or `%`, no header, and blanks or tabs between
+the ids; some write node 838 as `8.380000000000000000e+02`. Both are recognised and read as what they are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from fairview.data.tables import Table, TableSource, decode, parse_csv, read_file, read_table
+from fairview.errors import InputError, quoted
+
+Pairs = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+_NOT_PLAIN = r"[.eE]"  # written as a float
+
+
+def read_edge_table(
+    source: TableSource, *, ids: tuple[str, ...] | None, separator: str | None = None, encoding: str = "utf-8"
+) -> tuple[Table, list[str]]:
+    """The edges as a table of texts, with notes on how the file was understood.
+
+    A file without commas is split at blanks and tabs. Its first line is a header unless its first two cells are both
+    numbers or both ids of nodes.
+    """
+    if not isinstance(source, (str, Path)):
+        return read_table(source, name="edges"), []
+    path = Path(source)
+    data = read_file(path)
+    if data[:4] == b"PAR1":
+        return read_table(path, name=path.name), []
+    text, comments = _without_comments(decode(data, path.name, encoding))
+    if not text:
+        raise InputError(f"{path.name}: no edges, only comments.")
+    notes = [f"{path.name}: {comments} comment lines skipped"] if comments else []
+    first = text[: text.index(b"\n") + 1] if b"\n" in text else text
+    blanks = separator is None and b"," not in first and len(first.split()) > 1 and not re.search(rb"[;|]", first)
+    if blanks:
+        text, separator = _single_blanks(text), " "
+    separator = separator or ("\t" if ".tsv" in path.suffixes else ",")
+    header = not _is_data(first.decode(), separator, ids, path.name)
+    frame = parse_csv(text, path.name, separator, header=header, quotes=not blanks)
+    if not header:
+        notes.append(f"{path.name}: read as an edge list without a header")
+    if frame.height == 0:
+        raise InputError(f"{path.name}: a header but no edges.")
+    return Table(path.name, frame, hashlib.sha256(data).hexdigest()), notes
+
+
+def match_nodes(
+    table: Table,
+    *,
+    ids: tuple[str, ...] | None,
+    num_nodes: int,
+    nodes_name: str,
+    source: str | None = None,
+    target: str | None = None,
+    drop_unknown: bool = False,
+) -> tuple[Pairs, list[str]]:
+    """Node numbers of both ends of each edge, and notes.
+
+    Raises:
+        InputError: a column or an end is missing, or an id is not among the nodes and `drop_unknown` is off.
+    """
+    first, second = _end_columns(table, source, target)
+    notes = []
+    ignored = [column for column in table.columns if column not in (first, second)]
+    if ignored:
+        notes.append(f"{table.name}: columns {quoted(ignored)} ignored; '{first}' and '{second}' are the ends")
+    names = ids if ids is not None else tuple(map(str, range(num_nodes)))
+    ends = [_texts(table, column, names) for column in (first, second)]
+    for column, end in zip((first, second), ends, strict=True):
+        if end.null_count():
+            first_row = int(end.is_null().arg_true()[0]) + 1
+            raise InputError(
+                f"{table.name}: column '{column}': {end.null_count():,} cells are empty (first in row {first_row})."
+            )
+    rows = [end.replace_strict(names, range(num_nodes), default=None, return_dtype=pl.Int64) for end in ends]
+    unknown = rows[0].is_null() | rows[1].is_null()
+    if unknown.any():
+        strangers = pl.concat([end.filter(row.is_null()) for end, row in zip(ends, rows, strict=True)])
+        strangers = strangers.unique(maintain_order=True)
+        count = f"{int(unknown.sum()):,} of {len(table):,} edges"
+        if not drop_unknown:
+            raise InputError(
+                f"{table.name}: {count} point to ids that {nodes_name} does not have ({quoted(strangers)}). "
+                "Add these nodes, or pass --drop-unknown."
+            )
+        notes.append(f"{table.name}: {count} dropped: an end is not in {nodes_name}")
+    known = ~unknown
+    return (rows[0].filter(known).to_numpy(), rows[1].filter(known).to_numpy()), notes
+
+
+def _end_columns(table: Table, source: str | None, target: str | None) -> tuple[str, str]:
+    if len(table.columns) < 2:
+        raise InputError(f"{table.name}: one column only ('{table.columns[0]}'); edges need a source and a target.")
+    absent = [column for column in (source, target) if column is not None and column not in table.columns]
+    if absent:
+        raise InputError([table.missing(column) for column in absent])
+    if source is None and target is None and not {"source", "target"} <= set(table.columns):
+        return table.columns[0], table.columns[1]
+    ends = source or "source", target or "target"
+    absent = [column for column in ends if column not in table.columns]
+    if absent:
+        raise InputError([table.missing(column) for column in absent])
+    if ends[0] == ends[1]:
+        raise InputError(f"{table.name}: source and target are the same column, '{ends[0]}'.")
+    return ends
+
+
+def _texts(table: Table, column: str, ids: tuple[str, ...]) -> pl.Series:
+    """Ids as texts; whole numbers written as floats become what they are, unless the nodes' ids are written so too."""
+    series = table.frame[column]
+    if series.dtype == pl.Object or series.dtype.is_nested():
+        raise InputError(f"{table.name}: column '{column}': {series.dtype} values can't be ids.")
+    if series.dtype.is_float():
+        return _whole(series, table.name, column)
+    texts = series.cast(pl.String)
+    written_as_float = texts.str.contains(_NOT_PLAIN)
+    if written_as_float.any() and all(_NUMBER.fullmatch(value) for value in texts.head(100).drop_nulls()):
+        numbers = texts.cast(pl.Float64, strict=False)
+        if numbers.null_count() == texts.null_count() and not set(texts.head(100)) & set(ids):
+            return _whole(numbers, table.name, column)
+    return texts
+
+
+def _whole(numbers: pl.Series, name: str, column: str) -> pl.Series:
+    whole = numbers.is_null() | ((numbers == numbers.round()) & (numbers.abs() < 2**53))
+    if not whole.fill_null(value=True).all():
+        row = int((~whole).arg_true()[0])
+        raise InputError(
+            f"{name}: column '{column}': {numbers[row]} in row {row + 1} is not a whole number; ids must be."
+        )
+    return numbers.cast(pl.Int64).cast(pl.String)
+
+
+def _without_comments(text: bytes) -> tuple[bytes, int]:
+    """Without the comment lines at the top, and how many they were."""
+    count = 0
+    while text[:1] in (b"#", b"%", b"\n"):
+        line, _, text = text.partition(b"\n")
+        count += bool(line)
+    return text, count
+
+
+def _single_blanks(text: bytes) -> bytes:
+    """One blank between the cells of a line, none around them."""
+    text = text.replace(b"\t", b" ")
+    while b"  " in text:
+        text = text.replace(b"  ", b" ")
+    return text.replace(b"\n ", b"\n").replace(b" \n", b"\n").strip(b" ")
+
+
+def _is_data(line: str, separator: str, ids: tuple[str, ...] | None, name: str) -> bool:
+    """Whether the first line is an edge: two numbers, or two ids. One id beside something else is a riddle: refused."""
+    cells = [cell.strip().strip('"') for cell in line.split(separator if separator != " " else None)][:2]
+    if len(cells) < 2:
+        return False
+    if all(_NUMBER.fullmatch(cell) for cell in cells):
+        return True
+    known = [cell for cell in cells if ids is not None and cell in ids]
+    if len(known) == 1:
+        raise InputError(
+            f"{name}: the first line ({quoted(cells)}) names the node '{known[0]}': is it a header or an edge? "
+            "Put the header 'source' and 'target' above it."
+        )
+    return len(known) == 2

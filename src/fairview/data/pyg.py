@@ -1,0 +1,162 @@
+"""From and to PyTorch Geometric: `Data` in, `Data` out, nothing lost on the way. Torch is imported only here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fairview.data.graph import SPLIT_NAMES, NodeGraph, Provenance
+from fairview.errors import InputError, Problems, did_you_mean
+from fairview.metrics.groups import UNKNOWN
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+
+def to_pyg(graph: NodeGraph) -> Data:
+    """A `Data` with x, edge_index, y, sensitive and the masks; names and ids in attributes beside them.
+
+    `y` and `sensitive` are int64 with -1 for unknown; `edge_index` has both directions of an undirected edge. All
+    tensors are copies.
+    """
+    import torch
+    from torch_geometric.data import Data
+
+    pairs = np.stack([graph.adjacency.sources, graph.adjacency.indices]).astype(np.int64)
+    data = Data(
+        x=torch.tensor(graph.features),
+        edge_index=torch.from_numpy(pairs),
+        y=torch.tensor(graph.labels, dtype=torch.int64),
+        sensitive=torch.tensor(graph.sensitive, dtype=torch.int64),
+        num_nodes=graph.num_nodes,
+        channels=list(graph.channels),
+        classes=list(graph.classes),
+        groups=list(graph.groups),
+        sensitive_name=graph.sensitive_name,
+        sensitive_channels=list(graph.sensitive_channels),
+        directed=graph.adjacency.directed,
+    )
+    if graph.node_ids is not None:
+        data.ids = list(graph.node_ids)
+    for name, mask in graph.splits.items():
+        data[f"{name}_mask"] = torch.tensor(mask)
+    return data
+
+
+def from_pyg(
+    data: Data,
+    *,
+    sensitive: str | npt.ArrayLike = "sensitive",
+    label: str = "y",
+    groups: Sequence[str] | None = None,
+    channels: Sequence[str] | None = None,
+    directed: bool | None = None,
+) -> NodeGraph:
+    """A `NodeGraph` from PyG's `Data`; what `to_pyg` wrote is understood by itself.
+
+    Args:
+        data: with `x`, `edge_index`, labels and, if there are splits, `train_mask`, `val_mask`, `test_mask`.
+        sensitive: name of the attribute with the sensitive values, or of a channel if `data.channels` names it, or
+            the values themselves.
+        label: name of the attribute with the labels: 0, 1, and -1 for unlabelled.
+        groups: names of the groups; the sensitive values are then codes 0, 1, ... and -1 for unknown.
+        channels: names of the columns of x; by default `data.channels`, or x0, x1, ...
+        directed: keep the edges as they are; by default as `data.directed` says, or symmetric.
+
+    Raises:
+        InputError: with every problem of the data.
+    """
+    problems = Problems()
+    for name in ("x", "edge_index"):
+        if _get(data, name) is None:
+            problems.add(f"data: no '{name}'.")
+    problems.raise_if_any()
+    names = channels if channels is not None else _get(data, "channels")
+    values, own_name, own_channels = _sensitive(data, sensitive, names, problems)
+    ours = own_name == "sensitive"  # then the names that `to_pyg` wrote belong to these values
+    groups = groups if groups is not None or not ours else _get(data, "groups")
+    y = _get(data, label)
+    if y is None and label != "y":
+        problems.add(f"data: no attribute '{label}' with the labels.{did_you_mean(label, _attributes(data))}")
+    masks = {name: _numpy(_get(data, f"{name}_mask")) for name in SPLIT_NAMES if _get(data, f"{name}_mask") is not None}
+    if ours:
+        own_name = _get(data, "sensitive_name") or own_name
+        own_channels = own_channels or _tuple(_get(data, "sensitive_channels")) or ()
+    try:
+        graph = NodeGraph.from_arrays(
+            features=_numpy(data.x),
+            edges=_numpy(data.edge_index),
+            labels=None if y is None else _numpy(y),
+            sensitive=values,
+            channels=None if names is None else list(names),
+            directed=bool(_get(data, "directed")) if directed is None else directed,
+            splits=masks,
+            sensitive_name=own_name,
+            classes=_tuple(_get(data, "classes")) or ("0", "1"),
+            node_ids=_tuple(_get(data, "ids")),
+            provenance=Provenance(source="torch_geometric.data.Data"),
+        )
+        graph = graph.replace(sensitive_channels=own_channels)
+    except InputError as error:
+        problems.absorb(error)
+    problems.raise_if_any()
+    return _with_groups(graph, groups)
+
+
+def _sensitive(
+    data: Data, sensitive: str | npt.ArrayLike, channels: Sequence[str] | None, problems: Problems
+) -> tuple[npt.NDArray[Any] | None, str, tuple[str, ...]]:
+    """The values, what they are called, and the channel that holds them, if they come from one."""
+    if not isinstance(sensitive, str):
+        return _numpy(sensitive), "sensitive", ()
+    held = _get(data, sensitive)
+    if held is not None:
+        return _unknown_as_none(_numpy(held)), sensitive, ()
+    x = _numpy(data.x)
+    if channels is not None and sensitive in channels and x.ndim == 2:
+        return x[:, list(channels).index(sensitive)], sensitive, (sensitive,)
+    hint = did_you_mean(sensitive, [*_attributes(data), *(channels or ())])
+    problems.add(f"data: no attribute or channel '{sensitive}' with the sensitive values.{hint}")
+    return None, sensitive, ()
+
+
+def _unknown_as_none(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """-1 is how integer tensors say "not known"."""
+    if values.dtype.kind != "i" or not (values == UNKNOWN).any():
+        return values
+    return np.array([None if value == UNKNOWN else value for value in values.tolist()], dtype=object)
+
+
+def _with_groups(graph: NodeGraph, groups: Sequence[str] | None) -> NodeGraph:
+    """Names for the codes 0, 1, ...; also for groups that no node is in."""
+    if groups is None:
+        return graph
+    places = {str(code): code for code in range(len(groups))}
+    strange = [value for value in graph.groups if value not in places]
+    if strange:
+        raise InputError(
+            f"groups: {len(groups)} names for the codes 0 to {len(groups) - 1}, but there is {strange[0]}."
+        )
+    lookup = np.array([places[value] for value in graph.groups] + [UNKNOWN], dtype=np.int16)
+    return graph.replace(sensitive=lookup[graph.sensitive], groups=tuple(map(str, groups)))
+
+
+def _numpy(values: Any) -> npt.NDArray[Any]:
+    if hasattr(values, "detach"):
+        values = values.detach().cpu().numpy()
+    return np.asarray(values)
+
+
+def _get(data: Data, name: str) -> Any:
+    return data[name] if name in data else None  # noqa: SIM401 - Data.get is newer than the oldest PyG we take
+
+
+def _tuple(values: Any) -> tuple[str, ...] | None:
+    return None if values is None else tuple(map(str, values))
+
+
+def _attributes(data: Data) -> list[str]:
+    return [str(key) for key in data.keys()]  # noqa: SIM118 - Data is no mapping

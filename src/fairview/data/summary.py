@@ -1,0 +1,84 @@
+"""What is in this graph? The facts that a person checks before trusting anything that is learnt from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+
+from fairview.data.graph import NodeGraph
+from fairview.metrics.undefined import Undefined
+
+
+def summarise(graph: NodeGraph) -> dict[str, Any]:
+    """Sizes, degrees, labels and groups of a graph, as plain data for JSON.
+
+    Example:
+        >>> graph = NodeGraph.from_arrays(
+        ...     features=[[0.0], [1.0], [2.0]], edges=[[0], [1]], labels=[0, 1, -1], sensitive=["f", "m", "f"]
+        ... )
+        >>> facts = summarise(graph)
+        >>> facts["edges"], facts["isolated_nodes"], facts["components"], facts["homophily"]
+        (1, 1, 2, 0.0)
+    """
+    degree = graph.adjacency.degree
+    homophily = graph.homophily()
+    facts: dict[str, Any] = {
+        "source": graph.provenance.source,
+        "nodes": graph.num_nodes,
+        "edges": graph.num_edges,
+        "directed": graph.adjacency.directed,
+        "average_degree": float(degree.mean()) if graph.num_nodes else None,
+        "largest_degree": int(degree.max()) if graph.num_nodes else None,
+        "isolated_nodes": _isolated(graph),
+        "components": _components(graph),
+        "channels": list(graph.channels),
+        "constant_channels": list(graph.constant_channels),
+        "labels": {
+            graph.classes[1]: int((graph.labels == 1).sum()),
+            graph.classes[0]: int((graph.labels == 0).sum()),
+            "unlabelled": int((~graph.labelled).sum()),
+        },
+        "positive": graph.positive,
+        "sensitive": graph.sensitive_name,
+        "sensitive_unknown": graph.sensitive_unknown,
+        "sensitive_channels": list(graph.sensitive_channels),
+        "groups": [_group(graph, code) for code in range(len(graph.groups))],
+        "homophily": None if isinstance(homophily, Undefined) else homophily,
+        "splits": {
+            name: {"nodes": int(mask.sum()), "positives": int((graph.labels[mask] == 1).sum())}
+            for name, mask in graph.splits.items()
+        },
+        "notes": list(graph.provenance.notes),
+        "sha256": dict(graph.provenance.sha256),
+        "graph_sha256": graph.sha256,
+    }
+    facts["undefined"] = {"homophily": homophily.reason} if isinstance(homophily, Undefined) else {}
+    return facts
+
+
+def _group(graph: NodeGraph, code: int) -> dict[str, Any]:
+    members = graph.sensitive == code
+    labelled = int((members & graph.labelled).sum())
+    positives = int((graph.labels[members] == 1).sum())
+    return {
+        "group": graph.groups[code],
+        "nodes": int(members.sum()),
+        "labelled": labelled,
+        "positives": positives,
+        "positive_rate": positives / labelled if labelled else None,
+        "average_degree": float(graph.adjacency.degree[members].mean()) if members.any() else None,
+    }
+
+
+def _isolated(graph: NodeGraph) -> int:
+    linked = graph.adjacency.degree > 0
+    linked = linked | (np.bincount(graph.adjacency.indices, minlength=graph.num_nodes) > 0)
+    return int((~linked).sum())
+
+
+def _components(graph: NodeGraph) -> int:
+    return int(
+        connected_components(graph.adjacency.to_scipy(), directed=graph.adjacency.directed, connection="weak")[0]
+    )

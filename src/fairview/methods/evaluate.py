@@ -1,0 +1,50 @@
+"""How good and how fair is a fitted model on a split of a graph?"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from fairview.data.graph import NodeGraph
+from fairview.errors import InputError
+from fairview.methods.contract import Method
+from fairview.metrics.evaluation import Evaluation, Evaluator
+
+
+def evaluate(model: Method, graph: NodeGraph, *, split: str = "test", intervals: bool = False) -> Evaluation:
+    """Utility, gaps and per-group counts of a model on the labelled nodes of a split.
+
+    Args:
+        model: anything fitted with `predict_proba(graph)` -> (n, 2).
+        graph: the graph to predict.
+        split: `train`, `val`, `test`, or `all`.
+        intervals: add bootstrap intervals.
+
+    Example:
+        >>> import fairview as fv
+        >>> graph = fv.load_dataset("german")
+        >>> found = fv.evaluate(fv.Constant().fit(graph), graph)
+        >>> found["accuracy"], found["statistical_parity_gap"]
+        (0.7, 0.0)
+    """
+    probabilities = np.asarray(model.predict_proba(graph))
+    if probabilities.shape != (graph.num_nodes, 2):
+        raise InputError(
+            f"predict_proba: shape {probabilities.shape}; expected ({graph.num_nodes}, 2): one row per node, "
+            "negative and positive class."
+        )
+    return evaluate_scores(probabilities[:, 1], graph, split=split, intervals=intervals)
+
+
+def evaluate_scores(
+    scores: npt.ArrayLike, graph: NodeGraph, *, split: str = "test", intervals: bool = False, threshold: float = 0.5
+) -> Evaluation:
+    """The same for scores of your own, one per node of the graph; above `threshold` counts as positive."""
+    values = np.asarray(scores)
+    if values.shape != (graph.num_nodes,):
+        raise InputError(f"scores: shape {values.shape}; expected ({graph.num_nodes},): one per node of the graph.")
+    rows = graph.split(split) & graph.labelled
+    evaluator = Evaluator.from_codes(
+        graph.labels[rows], codes=graph.sensitive[rows], groups=graph.groups, threshold=threshold
+    )
+    return evaluator(values[rows], intervals=intervals)
