@@ -125,13 +125,24 @@ def test_a_declared_size_beyond_the_limit_is_refused(tmp_path):
     )
 
 
+def declaring(path: Path, size: int) -> Path:
+    """Change the size that an archive's first member declares, in its local header and in the central directory."""
+    content = bytearray(path.read_bytes())
+    for signature, offset in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
+        struct.pack_into("<L", content, content.index(signature) + offset, size)
+    path.write_bytes(content)
+    return path
+
+
+def test_a_declared_size_is_believed_before_anything_is_expanded(tmp_path):
+    path = declaring(zipped(tmp_path / "liar.zip", {"nodes.csv": NODES}), 10**6)
+    with pytest.raises(InputError, match=r"^liar\.zip: member 'nodes\.csv': expands to more than the 100,000 bytes"):
+        read_zip_member(path, "nodes.csv", limit=10**5)
+
+
 @pytest.mark.parametrize("declared", [10, 10**6])
 def test_a_member_that_lies_about_its_size_is_refused(tmp_path, declared):
-    path = zipped(tmp_path / "liar.zip", {"nodes.csv": bytes(range(256)) * 40})
-    content = bytearray(path.read_bytes())
-    for signature, offset in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):  # local header, central directory
-        struct.pack_into("<L", content, content.index(signature) + offset, declared)
-    path.write_bytes(content)
+    path = declaring(zipped(tmp_path / "liar.zip", {"nodes.csv": bytes(range(256)) * 40}), declared)
     with pytest.raises(InputError, match=r"^liar\.zip: "):
         read_zip_member(path, "nodes.csv", limit=10**7)
 

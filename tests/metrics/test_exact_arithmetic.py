@@ -61,10 +61,8 @@ def agree(found: float | Undefined, expected: Fraction | None) -> bool:
 def random_case(rng: np.random.Generator) -> tuple[list[int], list[float], list[str | None]]:
     n, groups = int(rng.integers(0, 25)), int(rng.choice([1, 2, 2, 2, 3, 4, 5]))
     y = (rng.random(n) < rng.choice([0, 0.2, 0.4, 0.5, 0.6, 1])).astype(int).tolist()
-    if rng.random() < 0.7:
-        score = (rng.integers(0, 9, n) / 8).tolist()  # few values: many ties, some at the threshold itself
-    else:
-        score = rng.random(n).tolist()
+    tied = rng.random() < 0.7  # few values: many ties, some at the threshold itself
+    score = (rng.integers(0, 9, n) / 8).tolist() if tied else rng.random(n).tolist()
     pool = [*NAMES[:groups], None] if rng.random() < 0.3 else list(NAMES[:groups])
     return y, score, [pool[k] for k in rng.integers(0, len(pool), n)]
 

@@ -22,7 +22,7 @@ USES: dict[str, Callable[[], object]] = {
     "abs": lambda: abs(GAP),  # type: ignore[arg-type]
     "negation": lambda: -GAP,  # type: ignore[operator]
     "less": lambda: GAP < 0.1,  # type: ignore[operator]
-    "less, reversed": lambda: 0.1 < GAP,  # type: ignore[operator]
+    "less, reversed": lambda: np.float64(0.1) < GAP,  # type: ignore[operator]
     "at most": lambda: GAP <= 0.1,  # type: ignore[operator]
     "more": lambda: GAP > 0.1,  # type: ignore[operator]
     "at least": lambda: GAP >= 0.1,  # type: ignore[operator]
@@ -65,7 +65,7 @@ def test_its_truth_value_says_why_there_is_none() -> None:
 
 
 def test_it_equals_no_number_but_itself() -> None:
-    assert all(GAP != number for number in (0, 1, 0.0, 1.0, float("nan"), None, False, True))
+    assert all(number != GAP for number in (0, 1, 0.0, 1.0, float("nan"), None, False, True))
     assert Undefined("group 'f' has no positive labels") == GAP != Undefined("another reason")
     assert len({GAP, Undefined("group 'f' has no positive labels")}) == 1
     assert str(GAP) == repr(GAP) == "undefined: group 'f' has no positive labels"

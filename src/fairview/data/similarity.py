@@ -223,7 +223,7 @@ def _checked(rows: npt.ArrayLike) -> FloatArray:
             f"similarity: {len(wrong):,} of {len(array):,} rows have NaN or infinite values (rows {some(wrong)}). "
             "Fill or drop them."
         )
-    table = array.astype(np.float64) + 0.0  # -0.0 becomes 0.0, so that equal rows are equal bytes
+    table = array.astype(np.float64)
     if len(table):
         with np.errstate(over="ignore"):
             span = table.max(axis=0) - table.min(axis=0)
