@@ -99,6 +99,18 @@ def test_pairs_on_the_border_are_judged_as_float64_judges_them(search: str) -> N
         assert_same(threshold_pairs(rows, threshold=threshold), all_pairs_threshold(rows, threshold))
 
 
+def test_distances_that_differ_by_rounding_only_are_told_apart_as_float64_tells_them(search: str) -> None:
+    # Orders of the same eight numbers: equally far from the origin, up to the order in which the squares are summed.
+    rng = np.random.default_rng(3)
+    rows = np.vstack([np.zeros(8), *(rng.permutation(np.arange(1, 9) / 10) for _ in range(120))])
+    apart = np.unique(cdist(rows[:1], rows[1:]))
+    assert 1 < len(apart) < 10
+    for neighbours in (3, 30, 90):
+        assert_same(nearest_neighbour_pairs(rows, neighbours=neighbours), all_pairs_nearest(rows, neighbours))
+    for threshold in (np.nextafter(1, 0), (1 + apart[0]) / (1 + apart[-1])):
+        assert_same(threshold_pairs(rows, threshold=threshold), all_pairs_threshold(rows, threshold))
+
+
 def test_duplicates_are_linked_to_each_other_and_never_to_themselves() -> None:
     source, target = threshold_pairs([[0, 0], [5, 5], [0, 0], [0, 0]], threshold=0.9)
     # Row 1 is equally far from all the others.

@@ -43,7 +43,7 @@ def check(
 
         fairview check --nodes people.csv --edges links.csv --label approved --sensitive gender
 
-        fairview check --nodes people.csv --label grade --positive good --sensitive race --categorical job --missing mean
+        fairview check --nodes people.csv --label grade --positive good --sensitive race --categorical job
 
         fairview check --nodes people.parquet --edges snap.txt.gz --label y --sensitive s --format json
     """
@@ -99,10 +99,10 @@ def check(
 
 def print_graph(facts: dict[str, Any]) -> None:
     """The summary of a graph as tables."""
-    negative = next(name for name in facts["labels"] if name not in (facts["positive"], "unlabelled"))
-    labels = f"{facts['labels'][facts['positive']]:,} {facts['positive']} (positive), {facts['labels'][negative]:,} {negative}"
-    if facts["labels"]["unlabelled"]:
-        labels += f", {facts['labels']['unlabelled']:,} unlabelled"
+    counts, classes = facts["labels"], facts["classes"]
+    labels = f"{classes['positive']} (positive) {counts['positive']:,}, {classes['negative']} {counts['negative']:,}"
+    if counts["unlabelled"]:
+        labels += f", {counts['unlabelled']:,} without a label"
     homophily = (
         facts["undefined"].get("homophily") or f"{percent(facts['homophily'])} % of the edges join the same group"
     )
@@ -113,7 +113,7 @@ def print_graph(facts: dict[str, Any]) -> None:
         f"{facts['isolated_nodes']:,} nodes without one, {facts['components']:,} components",
         "channels": f"{len(facts['channels'])}: {_short(facts['channels'])}",
         "labels": labels,
-        "sensitive": f"{facts['sensitive']}, {'a channel too' if facts['sensitive_channels'] else 'not among the channels'}",
+        "sensitive": facts["sensitive"] + (", a channel too" if facts["sensitive_channels"] else ", not a channel"),
         "homophily": homophily,
     }
     for name, part in facts["splits"].items():

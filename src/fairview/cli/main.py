@@ -11,6 +11,7 @@ import typer
 
 from fairview._version import __version__
 from fairview.cli import check, datasets, demo, env
+from fairview.cli.output import never_fail_to_print, printable
 from fairview.errors import FairviewError
 
 app = typer.Typer(
@@ -51,6 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
     given = [argument for argument in given if argument != "--debug"]
+    never_fail_to_print()
     try:
         code = app(given, standalone_mode=False)
     except Exception as error:
@@ -65,18 +67,13 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def _report(error: Exception) -> int:
     """Say what went wrong, in the user's words; the exit code is returned."""
-    import click
-
     if isinstance(error, FairviewError):
         _say(str(error))
         return 1
-    if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        typer.echo(error.ctx.get_help() if error.ctx else "")
-        return 2
-    if isinstance(error, click.ClickException):
-        error.show()
-        return error.exit_code
-    if isinstance(error, click.exceptions.Abort):
+    if callable(show := getattr(error, "show", None)):  # a usage error: click's, or the copy of it in newer typers
+        show()
+        return int(getattr(error, "exit_code", 2))
+    if isinstance(error, typer.Abort):
         _say("interrupted.")
         return 130
     if isinstance(error, BrokenPipeError):  # `fairview datasets | head`
@@ -96,4 +93,4 @@ def _report(error: Exception) -> int:
 
 
 def _say(message: str) -> None:
-    typer.echo(f"error: {message}", err=True)
+    typer.echo(f"error: {printable(message)}", err=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
@@ -12,6 +13,7 @@ import typer
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
     from fairview.metrics.evaluation import Evaluation
 
@@ -35,44 +37,69 @@ def console() -> Console:
     return Console(highlight=False, soft_wrap=False, width=None if sys.stdout.isatty() else _PLAIN_WIDTH)
 
 
+def never_fail_to_print() -> None:
+    """A terminal that can't show a letter of the user's data gets a code in its place, not an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure") and not _is_unicode(stream):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def printable(text: str) -> str:
+    r"""Control characters as codes: names from the data can't move the cursor or change colours.
+
+    Example:
+        >>> printable("group \x1b[31mred")
+        'group \\x1b[31mred'
+    """
+    return re.sub(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
 def print_json(document: Any) -> None:
     """One JSON document; not-a-number can't get into it."""
-    typer.echo(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+    typer.echo(json.dumps(document, indent=2, ensure_ascii=not _is_unicode(sys.stdout), allow_nan=False))
+
+
+def _is_unicode(stream: Any) -> bool:
+    return (getattr(stream, "encoding", None) or "").lower().replace("_", "-") in ("utf-8", "utf8")
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], *, caption: str = "") -> None:
     """A table; columns of numbers are aligned to the right. Names from the data are printed as they are."""
     from rich import box
     from rich.table import Table
-    from rich.text import Text
 
     table = Table(
-        title=Text(title), caption=Text(caption) if caption else None, title_justify="left", caption_justify="left",
+        title=_cell(title), caption=_cell(caption) if caption else None, title_justify="left", caption_justify="left",
         box=box.SIMPLE_HEAD, title_style="bold", pad_edge=False,
     )  # fmt: skip
     listed = [list(row) for row in rows]
     for place, column in enumerate(columns):
         numeric = bool(listed) and all(isinstance(row[place], (int, float)) or _is_number(row[place]) for row in listed)
-        table.add_column(Text(column), justify="right" if numeric else "left", overflow="fold")
+        table.add_column(_cell(column), justify="right" if numeric else "left", overflow="fold")
     for row in listed:
-        table.add_row(*(Text(f"{cell:,}" if isinstance(cell, int) else str(cell)) for cell in row))
+        table.add_row(*map(_cell, row))
     console().print(table)
 
 
 def print_facts(title: str, facts: Mapping[str, object]) -> None:
     """Names and values below each other."""
     from rich.table import Table
-    from rich.text import Text
 
     table = Table(
-        title=Text(title), title_justify="left", title_style="bold", box=None, show_header=False, pad_edge=False
+        title=_cell(title), title_justify="left", title_style="bold", box=None, show_header=False, pad_edge=False
     )
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in facts.items():
-        table.add_row(Text(name), Text(f"{value:,}" if isinstance(value, int) else str(value)))
+        table.add_row(_cell(name), _cell(value))
     console().print(table)
     console().print()
+
+
+def _cell(value: object) -> Text:
+    from rich.text import Text
+
+    return Text(f"{value:,}" if isinstance(value, int) else printable(str(value)))
 
 
 def percent(value: object) -> str:

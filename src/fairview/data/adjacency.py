@@ -14,6 +14,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from fairview.errors import InputError, some
+from fairview.metrics.inputs import as_array
 
 IntArray = npt.NDArray[np.integer[Any]]
 
@@ -102,8 +103,8 @@ class Adjacency:
         first, second = _node_numbers(source, "source"), _node_numbers(target, "target")
         if first.shape != second.shape:
             raise InputError(f"edges: {len(first):,} sources but {len(second):,} targets; they must pair up.")
-        if num_nodes > np.iinfo(np.int32).max:
-            raise InputError(f"edges: {num_nodes:,} nodes are more than 32-bit node numbers can hold.")
+        if not 0 <= num_nodes <= np.iinfo(np.int32).max:
+            raise InputError(f"edges: {num_nodes:,} nodes; expected between 0 and what 32-bit node numbers can hold.")
         outside = (first < 0) | (first >= num_nodes) | (second < 0) | (second >= num_nodes)
         if outside.any():
             examples = [f"({first[k]}, {second[k]})" for k in np.flatnonzero(outside)[:5]]
@@ -124,13 +125,14 @@ class Adjacency:
     @classmethod
     def from_csr(cls, indptr: npt.ArrayLike, indices: npt.ArrayLike, *, directed: bool = False) -> Adjacency:
         """Take compressed rows as they are, after checking everything that the class promises."""
-        starts, neighbours = np.array(indptr, dtype=np.int64), np.array(indices, dtype=np.int32)
-        bounds_are_fine = starts.ndim == 1 and len(starts) > 0 and starts[0] == 0 and starts[-1] == len(neighbours)
+        starts, neighbours = _node_numbers(indptr, "indptr").astype(np.int64), _node_numbers(indices, "indices")
+        bounds_are_fine = len(starts) > 0 and starts[0] == 0 and starts[-1] == len(neighbours)
         if not bounds_are_fine or (np.diff(starts) < 0).any():
             raise InputError("edges: indptr must rise from 0 to the number of indices.")
-        made = cls(indptr=starts, indices=neighbours, directed=directed)
-        again, counts = cls.from_pairs(made.sources, neighbours, num_nodes=made.num_nodes, directed=directed)
-        if counts.self_loops or counts.parallel or counts.one_direction or (again.indices != neighbours).any():
+        num_nodes = len(starts) - 1
+        sources = np.repeat(np.arange(num_nodes), np.diff(starts))
+        made, counts = cls.from_pairs(sources, neighbours, num_nodes=num_nodes, directed=directed)
+        if counts.self_loops or counts.parallel or counts.one_direction or (made.indices != neighbours).any():
             raise InputError(
                 "edges: the rows must be sorted, without self-loops or duplicates, and symmetric unless directed; "
                 "use Adjacency.from_pairs to make them so."
@@ -154,7 +156,7 @@ def _unique(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def _node_numbers(values: npt.ArrayLike, which: str) -> IntArray:
-    array = np.asarray(values)
+    array = as_array(values, f"edges: {which}")
     if array.size == 0:
         return np.empty(0, dtype=np.int64)
     if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):

@@ -11,21 +11,20 @@ import numpy.typing as npt
 from fairview.data.adjacency import Adjacency
 from fairview.errors import InputError, Problems, some
 from fairview.metrics.groups import UNKNOWN, group_codes
+from fairview.metrics.inputs import as_array
 
 
 def features_from(
     features: npt.ArrayLike, channels: Sequence[str] | None, problems: Problems
 ) -> npt.NDArray[np.float64]:
     """The matrix, before the cast to float32; what float32 can't hold is named with its channel and rows."""
-    try:
-        x = np.asarray(features)
-    except ValueError:
-        raise InputError("features: the rows have different lengths.") from None
+    x = as_array(features, "features")
     if x.ndim != 2:
         raise InputError(f"features: shape {x.shape}; expected (nodes, channels).")
     if x.dtype.kind not in "biuf":
         raise InputError(f"features: must be numbers, got {x.dtype}.")
-    wide = x.astype(np.float64)
+    with np.errstate(over="ignore"):  # a long double beyond the range of float64 is reported as infinite below
+        wide = x.astype(np.float64)
     for what, bad in (
         ("NaN", np.isnan(wide)),
         ("infinite", np.isinf(wide)),
@@ -41,9 +40,9 @@ def features_from(
 def adjacency_from(edges: npt.ArrayLike, num_nodes: int, directed: bool, problems: Problems) -> Adjacency:
     """The links of pairs with shape (2, m)."""
     try:
-        pairs = np.asarray(edges)
-    except ValueError:
-        problems.add("edges: the rows have different lengths; expected shape (2, number of edges).")
+        pairs = as_array(edges, "edges")
+    except InputError as error:
+        problems.absorb(error)
         pairs = np.empty((2, 0), dtype=np.int64)
     if pairs.size == 0:
         pairs = np.empty((2, 0), dtype=np.int64)
@@ -83,7 +82,11 @@ def labels_from(labels: npt.ArrayLike | None, num_nodes: int, problems: Problems
     nothing = np.full(num_nodes, UNKNOWN, dtype=np.int8)
     if labels is None:
         return nothing
-    values = np.asarray(labels)
+    try:
+        values = as_array(labels, "labels")
+    except InputError as error:
+        problems.absorb(error)
+        return nothing
     if values.shape != (num_nodes,):
         problems.add(f"labels: shape {values.shape}; expected ({num_nodes},).")
         return nothing
@@ -92,6 +95,17 @@ def labels_from(labels: npt.ArrayLike | None, num_nodes: int, problems: Problems
         problems.add(f"labels: expected 0, 1 and -1 (unlabelled), got {some(found)}.")
         return nothing
     return values.astype(np.int8)
+
+
+def masks_from(splits: Mapping[str, npt.ArrayLike] | None, problems: Problems) -> dict[str, npt.NDArray[Any]]:
+    """The masks as arrays, by name; `check_splits` says whether they are masks."""
+    masks = {}
+    for name, mask in (splits or {}).items():
+        try:
+            masks[str(name)] = as_array(mask, f"split '{name}'")
+        except InputError as error:
+            problems.absorb(error)
+    return masks
 
 
 def check_splits(splits: Mapping[str, npt.NDArray[Any]], num_nodes: int, problems: Problems) -> None:
@@ -114,7 +128,8 @@ def check_splits(splits: Mapping[str, npt.NDArray[Any]], num_nodes: int, problem
 
 def frozen(array: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """A read-only array that nobody else can write to: copied unless it is frozen already."""
-    if array.dtype != dtype or array.flags.writeable or not array.flags.c_contiguous:
+    borrowed = array.flags.writeable or array.base is not None  # a read-only view of an array that may be written to
+    if array.dtype != dtype or borrowed or not array.flags.c_contiguous:
         array = np.array(array, dtype=dtype, order="C")
         array.flags.writeable = False
     return array

@@ -36,7 +36,12 @@ def choose_columns(
         sensitive_as_feature: make it a feature, at its place in the table.
     """
     table, problems = reader.table, reader.problems
-    role_of = {column: role for role, column in roles.items() if column is not None}
+    role_of: dict[str, str] = {}
+    for role, column in roles.items():
+        if column in role_of:
+            problems.add(f"{table.name}: column '{column}' can't be both the {role_of[column]} and the {role}.")
+        elif column is not None:
+            role_of[column] = role
     own = sensitive.column if sensitive is not None and sensitive_as_feature else None
     for name in dict.fromkeys([*(features or ()), *drop, *categorical]):
         if name not in table.columns:
@@ -45,12 +50,16 @@ def choose_columns(
         if name in role_of and name != own:
             remedy = " Pass --sensitive-as-feature." if sensitive is not None and name == sensitive.column else ""
             problems.add(f"{table.name}: column '{name}' is the {role_of[name]}; it can't be a feature.{remedy}")
-    for name in sorted({*(features or ())} & {*drop}):
+    for name in sorted({*(features or ()), *([own] if own else [])} & {*drop}):
         problems.add(f"{table.name}: column '{name}' is both chosen and dropped.")
     wanted = table.columns if features is None else features
     chosen = [
         name for name in table.columns if name == own or (name in wanted and name not in drop and name not in role_of)
     ]
+    for name in categorical:
+        if name in table.columns and name not in chosen:
+            why = f"it is the {role_of[name]}" if name in role_of else "it is not among the features"
+            problems.add(f"{table.name}: column '{name}' can't be one-hot encoded: {why}.")
     if not chosen and not problems:
         problems.add(f"{table.name}: no feature columns are left (columns: {some(table.columns, limit=12)}).")
     columns = tuple(_column(reader, name, categorical, sensitive if name == own else None) for name in chosen)
@@ -62,7 +71,12 @@ def choose_columns(
 
 def _column(reader: ColumnReader, name: str, categorical: Sequence[str], sensitive: Sensitive | None) -> Column:
     if name in categorical:
-        categories = sorted(reader.texts(name).drop_nulls().unique())
+        texts = reader.texts(name)
+        if texts is None:
+            return Column(name=name, kind="categorical")
+        categories = sorted(texts.drop_nulls().unique())
+        if not categories:
+            reader.add(name, "every cell is empty: there is nothing to one-hot encode. Drop the column.")
         if len(categories) > MOST_CATEGORIES:
             reader.add(name, f"{len(categories):,} different values are too many to one-hot encode. Drop the column.")
             categories = categories[:1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,7 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from fairview.data.adjacency import Adjacency
-from fairview.data.arrays import adjacency_from, check_splits, features_from, frozen, groups_from, labels_from
+from fairview.data.arrays import (
+    adjacency_from,
+    check_splits,
+    features_from,
+    frozen,
+    groups_from,
+    labels_from,
+    masks_from,
+)
 from fairview.errors import InputError, Problems, did_you_mean, some
 from fairview.metrics.groups import UNKNOWN
 from fairview.metrics.undefined import Metric, Undefined
@@ -36,6 +45,10 @@ class Provenance:
     source: str
     sha256: Mapping[str, str] = field(default_factory=dict)  # file -> hash
     notes: tuple[str, ...] = ()  # what was dropped or changed, in words
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sha256", MappingProxyType(dict(self.sha256)))
+        object.__setattr__(self, "notes", tuple(self.notes))
 
     def noting(self, *notes: str) -> Provenance:
         return dataclasses.replace(self, notes=self.notes + notes)
@@ -85,6 +98,10 @@ class NodeGraph:
     recipe: Recipe | None = None
 
     def __post_init__(self) -> None:
+        for name in ("channels", "classes", "groups", "sensitive_channels", "node_ids"):
+            names = getattr(self, name)
+            if names is not None:  # a list could be changed later, and NumPy's texts print differently
+                object.__setattr__(self, name, tuple(map(str, names)))
         self._check()
         object.__setattr__(self, "features", frozen(self.features, np.float32))
         object.__setattr__(self, "labels", frozen(self.labels, np.int8))
@@ -125,7 +142,7 @@ class NodeGraph:
         adjacency = adjacency_from(edges, n, directed, problems)
         codes, groups = groups_from(sensitive, n, problems)
         y = labels_from(labels, n, problems)
-        masks = {name: np.asarray(mask) for name, mask in (splits or {}).items()}
+        masks = masks_from(splits, problems)
         check_splits(masks, n, problems)
         problems.raise_if_any()
         return cls(
@@ -141,15 +158,19 @@ class NodeGraph:
 
     def with_splits(self, splits: Mapping[str, npt.ArrayLike]) -> NodeGraph:
         """The same graph with other split masks."""
-        return self.replace(splits={name: np.asarray(mask) for name, mask in splits.items()})
+        problems = Problems()
+        masks = masks_from(splits, problems)
+        problems.raise_if_any()
+        return self.replace(splits=masks)
 
     def with_features(self, features: npt.ArrayLike, channels: Sequence[str] | None = None) -> NodeGraph:
         """The same graph with other features, a masked view for example."""
         kept = tuple(channels) if channels is not None else self.channels
+        problems = Problems()
+        x = features_from(features, kept, problems)
+        problems.raise_if_any()
         sensitive_channels = tuple(name for name in self.sensitive_channels if name in kept)
-        return self.replace(
-            features=np.asarray(features, dtype=np.float32), channels=kept, sensitive_channels=sensitive_channels
-        )
+        return self.replace(features=x.astype(np.float32), channels=kept, sensitive_channels=sensitive_channels)
 
     def without_channels(self, names: Iterable[str]) -> NodeGraph:
         """The same graph without the named channels."""
@@ -256,7 +277,8 @@ class NodeGraph:
     def sha256(self) -> str:
         """A hash over all that a model may see: ids, features, links, labels, groups and splits."""
         digest = hashlib.sha256()
-        names = [self.channels, self.classes, self.groups, self.sensitive_name, self.node_ids, tuple(self.splits)]
+        names: list[object] = [self.channels, self.classes, self.groups, self.sensitive_name, self.sensitive_channels]
+        names += [self.node_ids, tuple(self.splits)]
         digest.update(repr((names, self.adjacency.directed)).encode())
         arrays: list[npt.NDArray[Any]] = [
             self.features,
@@ -289,21 +311,28 @@ class NodeGraph:
         repeated = sorted({name for name in self.channels if self.channels.count(name) > 1})
         if repeated:
             problems.add(f"channels: names must be unique; repeated: {some(repeated)}.")
-        if not np.isfinite(self.features).all():
-            problems.add("features: NaN or infinite values.")
+        if not (np.abs(self.features) <= np.finfo(np.float32).max).all():
+            problems.add("features: NaN, infinite values, or values beyond the range of float32.")
         if self.adjacency.num_nodes != n:
             problems.add(f"edges: made for {self.adjacency.num_nodes:,} nodes, but features has {n:,} rows.")
         if self.labels.shape != (n,) or not np.isin(self.labels, (UNKNOWN, 0, 1)).all():
             problems.add(f"labels: expected {n:,} values of 0, 1 or -1 (unlabelled).")
         codes = self.sensitive
-        if codes.shape != (n,) or (n > 0 and not (codes.min() >= UNKNOWN and codes.max() < len(self.groups))):
+        if (
+            codes.shape != (n,)
+            or codes.dtype.kind not in "iu"
+            or (n > 0 and not (codes.min() >= UNKNOWN and codes.max() < len(self.groups)))
+        ):
             problems.add(f"sensitive: expected {n:,} codes from -1 (unknown) to {len(self.groups) - 1}.")
         if len(set(self.groups)) != len(self.groups):
             problems.add(f"groups: names must be unique, got {some(self.groups)}.")
-        if self.classes[0] == self.classes[1]:
-            problems.add(f"classes: both are called '{self.classes[0]}'.")
-        if self.node_ids is not None and (len(self.node_ids) != n or len(set(self.node_ids)) != n):
-            problems.add(f"ids: expected {n:,} different ids, got {len(self.node_ids):,}.")
+        if len(set(self.classes)) != 2 or len(self.classes) != 2:
+            problems.add(f"classes: expected two different names, negative and positive, got {some(self.classes)}.")
+        if self.node_ids is not None and len(self.node_ids) != n:
+            problems.add(f"ids: {len(self.node_ids):,} for {n:,} nodes.")
+        if self.node_ids is not None and len(set(self.node_ids)) != len(self.node_ids):
+            seen = Counter(self.node_ids)
+            problems.add(f"ids: must be unique; repeated: {some(name for name, count in seen.items() if count > 1)}.")
         for name in self.sensitive_channels:
             if name not in self.channels:
                 problems.add(f"sensitive_channels: no channel '{name}'.{did_you_mean(name, self.channels)}")

@@ -18,8 +18,8 @@ class Tables:
 
     Attributes:
         reader: of the node table's columns.
-        ids: of the nodes; None if the row numbers serve.
-        id_column: where the ids were, if anywhere.
+        ids: of the nodes; None if the row numbers serve, or the ids are a problem.
+        id_column: where the ids are, if anywhere.
         edges: the edge table.
         notes: how the files were understood.
     """
@@ -43,7 +43,8 @@ class Tables:
         self, source: str | None, target: str | None, *, drop_unknown: bool, notes: list[str], problems: Problems
     ) -> Pairs | None:
         """Node numbers of both ends of each edge; None without edges, or when they are the problem."""
-        if self.edges is None:
+        ids_are_a_problem = self.ids is None and self.id_column is not None
+        if self.edges is None or ids_are_a_problem:
             return None
         try:
             pairs, more = match_nodes(
@@ -73,14 +74,16 @@ def open_tables(
     problems: Problems,
 ) -> Tables:
     """Read both files. Without a readable node table there is nothing to go on with: all problems so far are raised."""
-    table, ids = None, None
+    table, ids, id_column = None, None, id
     notes: list[str] = []
     try:
         table = read_table(nodes, name="nodes", separator=separator, encoding=encoding)
-        ids = read_ids(table, id, problems)
-        if ids is None:
+        if id_column is None and "id" in table.columns:
+            id_column = "id"
+        ids = None if id_column is None else read_ids(table, id_column, problems)
+        if id_column is None:
             notes.append(f"{table.name}: no id column; the row numbers from 0 are the ids")
-        else:
+        if ids is not None:
             order = id_order(ids)
             ids = tuple(ids[k] for k in order.tolist())
             table = Table(table.name, table.frame[order], table.sha256)
@@ -97,4 +100,4 @@ def open_tables(
         problems.raise_if_any()
         raise InputError("nodes: no table.")
     reader = ColumnReader(table, Place(ids), problems, tuple(missing_values))
-    return Tables(reader, ids, None if ids is None else (id or "id"), edge_table, tuple(notes))
+    return Tables(reader, ids, id_column, edge_table, tuple(notes))

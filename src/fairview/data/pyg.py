@@ -1,8 +1,11 @@
-"""From and to PyTorch Geometric: `Data` in, `Data` out, nothing lost on the way. Torch is imported only here."""
+"""From and to PyTorch Geometric: `Data` in, `Data` out. Nothing that a model may see is lost on the way.
+
+Provenance and recipe stay behind: they tell where a graph came from, and a `Data` comes from elsewhere.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +41,7 @@ def to_pyg(graph: NodeGraph) -> Data:
         sensitive_name=graph.sensitive_name,
         sensitive_channels=list(graph.sensitive_channels),
         directed=graph.adjacency.directed,
+        split_names=list(graph.splits),
     )
     if graph.node_ids is not None:
         data.ids = list(graph.node_ids)
@@ -62,41 +66,52 @@ def from_pyg(
         sensitive: name of the attribute with the sensitive values, or of a channel if `data.channels` names it, or
             the values themselves.
         label: name of the attribute with the labels: 0, 1, and -1 for unlabelled.
-        groups: names of the groups; the sensitive values are then codes 0, 1, ... and -1 for unknown.
+        groups: names of the groups; the sensitive values are then codes 0, 1, ... and -1 for unknown. Without names,
+            every value is a group, -1 too.
         channels: names of the columns of x; by default `data.channels`, or x0, x1, ...
         directed: keep the edges as they are; by default as `data.directed` says, or symmetric.
 
     Raises:
         InputError: with every problem of the data.
     """
+    if not callable(getattr(data, "keys", None)):
+        raise InputError(f"data: expected a torch_geometric.data.Data, got {type(data).__name__}.")
     problems = Problems()
     for name in ("x", "edge_index"):
         if _get(data, name) is None:
             problems.add(f"data: no '{name}'.")
     problems.raise_if_any()
-    names = channels if channels is not None else _get(data, "channels")
+    names = _names("channels", channels if channels is not None else _get(data, "channels"))
+    ours = isinstance(sensitive, str) and sensitive == "sensitive"  # then the names that `to_pyg` wrote belong to it
+    groups = _names("groups", groups if groups is not None or not ours else _get(data, "groups"))
     values, own_name, own_channels = _sensitive(data, sensitive, names, problems)
-    ours = own_name == "sensitive"  # then the names that `to_pyg` wrote belong to these values
-    groups = groups if groups is not None or not ours else _get(data, "groups")
+    if groups is not None and values is not None:
+        values = _codes(values)
+    classes = _names("classes", _get(data, "classes")) or ("0", "1")
+    if len(classes) != 2:
+        problems.add(f"data.classes: {len(classes)} names; expected those of the negative and the positive class.")
+        classes = ("0", "1")
     y = _get(data, label)
     if y is None and label != "y":
         problems.add(f"data: no attribute '{label}' with the labels.{did_you_mean(label, _attributes(data))}")
-    masks = {name: _numpy(_get(data, f"{name}_mask")) for name in SPLIT_NAMES if _get(data, f"{name}_mask") is not None}
+    parts = {
+        name: _get(data, f"{name}_mask") for name in _names("split_names", _get(data, "split_names")) or SPLIT_NAMES
+    }
     if ours:
         own_name = _get(data, "sensitive_name") or own_name
-        own_channels = own_channels or _tuple(_get(data, "sensitive_channels")) or ()
+        own_channels = own_channels or _names("sensitive_channels", _get(data, "sensitive_channels")) or ()
     try:
         graph = NodeGraph.from_arrays(
-            features=_numpy(data.x),
-            edges=_numpy(data.edge_index),
-            labels=None if y is None else _numpy(y),
+            features=_numpy(data.x, "x"),
+            edges=_numpy(data.edge_index, "edge_index"),
+            labels=None if y is None else _numpy(y, label),
             sensitive=values,
-            channels=None if names is None else list(names),
+            channels=names,
             directed=bool(_get(data, "directed")) if directed is None else directed,
-            splits=masks,
+            splits={name: _numpy(mask, f"{name}_mask") for name, mask in parts.items() if mask is not None},
             sensitive_name=own_name,
-            classes=_tuple(_get(data, "classes")) or ("0", "1"),
-            node_ids=_tuple(_get(data, "ids")),
+            classes=classes,
+            node_ids=_names("ids", _get(data, "ids")),
             provenance=Provenance(source="torch_geometric.data.Data"),
         )
         graph = graph.replace(sensitive_channels=own_channels)
@@ -111,11 +126,11 @@ def _sensitive(
 ) -> tuple[npt.NDArray[Any] | None, str, tuple[str, ...]]:
     """The values, what they are called, and the channel that holds them, if they come from one."""
     if not isinstance(sensitive, str):
-        return _numpy(sensitive), "sensitive", ()
+        return _numpy(sensitive, "sensitive"), "sensitive", ()
     held = _get(data, sensitive)
     if held is not None:
-        return _unknown_as_none(_numpy(held)), sensitive, ()
-    x = _numpy(data.x)
+        return _numpy(held, sensitive), sensitive, ()
+    x = _numpy(data.x, "x")
     if channels is not None and sensitive in channels and x.ndim == 2:
         return x[:, list(channels).index(sensitive)], sensitive, (sensitive,)
     hint = did_you_mean(sensitive, [*_attributes(data), *(channels or ())])
@@ -123,9 +138,11 @@ def _sensitive(
     return None, sensitive, ()
 
 
-def _unknown_as_none(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """-1 is how integer tensors say "not known"."""
-    if values.dtype.kind != "i" or not (values == UNKNOWN).any():
+def _codes(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Codes 0, 1, ... of named groups; -1 is how integer tensors say "not known"."""
+    if values.dtype.kind == "b":
+        values = values.astype(np.int8)
+    if values.dtype.kind not in "if" or values.ndim != 1 or not (values == UNKNOWN).any():
         return values
     return np.array([None if value == UNKNOWN else value for value in values.tolist()], dtype=object)
 
@@ -144,18 +161,23 @@ def _with_groups(graph: NodeGraph, groups: Sequence[str] | None) -> NodeGraph:
     return graph.replace(sensitive=lookup[graph.sensitive], groups=tuple(map(str, groups)))
 
 
-def _numpy(values: Any) -> npt.NDArray[Any]:
-    if hasattr(values, "detach"):
-        values = values.detach().cpu().numpy()
-    return np.asarray(values)
+def _numpy(values: Any, name: str) -> npt.NDArray[Any]:
+    try:
+        return np.asarray(values.detach().cpu().numpy() if hasattr(values, "detach") else values)
+    except (TypeError, ValueError) as error:  # sparse tensors, bfloat16, ragged lists
+        raise InputError(f"data.{name}: can't be read as an array ({error}).") from None
 
 
 def _get(data: Data, name: str) -> Any:
     return data[name] if name in data else None  # noqa: SIM401 - Data.get is newer than the oldest PyG we take
 
 
-def _tuple(values: Any) -> tuple[str, ...] | None:
-    return None if values is None else tuple(map(str, values))
+def _names(what: str, values: Any) -> tuple[str, ...] | None:
+    if values is None:
+        return None
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InputError(f"data.{what}: expected a list of texts, got {values!r}.")
+    return tuple(map(str, values))
 
 
 def _attributes(data: Data) -> list[str]:

@@ -15,9 +15,21 @@ from fairview.data.columns import LARGEST, ColumnReader
 from fairview.data.edges import Pairs
 from fairview.data.graph import NodeGraph, Provenance
 from fairview.data.opening import Tables, open_tables
-from fairview.data.recipe import Column, Features, Label, Matrix, Missing, Recipe, Sensitive, encode
+from fairview.data.recipe import (
+    Column,
+    Features,
+    Label,
+    Matrix,
+    Missing,
+    Recipe,
+    Sensitive,
+    empty_cells,
+    encode,
+    indicator,
+)
 from fairview.data.roles import apply_label, apply_sensitive, read_label, read_sensitive, read_split
 from fairview.data.scaling import ScalingKind
+from fairview.data.settings import check_settings
 from fairview.data.similarity import NearestNeighbours, SimilarityRule
 from fairview.data.splits import Split, stratified_splits
 from fairview.data.tables import TableSource, require_columns
@@ -109,7 +121,9 @@ def read_graph(
         >>> graph.features.ravel().tolist()
         [-1.0, 0.0, 1.0]
     """
+    asked = dict(locals())
     problems = Problems()
+    check_settings(asked, problems)
     tables = open_tables(
         nodes,
         edges,
@@ -121,7 +135,6 @@ def read_graph(
     )
     reader, notes = tables.reader, list(tables.notes)
     if recipe is not None:
-        _refuse_with_recipe(problems, label=label, sensitive=sensitive, features=features, positive=positive, id=id)
         missing = recipe.features.missing
         roles = _known_roles(reader, recipe)
     else:
@@ -137,26 +150,23 @@ def read_graph(
             sensitive_as_feature=sensitive_as_feature,
         )
         roles = _Roles(labels, label_rule, codes, group_rule, columns)
+        require_columns(tables.nodes, unscaled, problems)
     masks = read_split(reader, split)
     encoded = encode(roles.columns, reader)
-    if missing == "error":
-        _report_empty(reader, roles.columns, encoded)
+    _report_empty(reader, roles.columns, encoded, missing)
     pairs = tables.pairs(source, target, drop_unknown=drop_unknown, notes=notes, problems=problems)
     problems.raise_if_any()
 
-    keep = _kept(encoded, missing, reader.table.name, notes)
+    keep = _kept(roles.columns, encoded, missing, reader.table.name, notes)
     labels, codes, encoded = roles.labels[keep], roles.codes[keep], encoded[keep]
     masks = {part: mask[keep] for part, mask in masks.items()}
     if split_seed is not None:
-        masks = _draw_split(labels, codes, roles.sensitive, split_seed, split, notes)
+        masks = _draw_split(labels, codes, roles.sensitive, split_seed, notes)
     if recipe is None:
+        rows = _rows_to_fit(scale_on, masks, len(labels))
+        _check_means(roles.columns, encoded, rows, reader.table.name)
         fitted = Features.fit(
-            roles.columns,
-            encoded,
-            missing=missing,
-            scaling=scaling,
-            unscaled=frozenset(unscaled),
-            rows=_rows_to_fit(scale_on, masks, len(labels)),
+            roles.columns, encoded, missing=missing, scaling=scaling, unscaled=frozenset(unscaled), rows=rows
         )
         rule = None if edges is not None else similarity or NearestNeighbours()
         recipe = _recipe(tables, fitted, roles, rule, similarity_with_sensitive)
@@ -204,22 +214,13 @@ def _known_roles(reader: ColumnReader, recipe: Recipe) -> _Roles:
     return _Roles(labels, recipe.label, codes, recipe.sensitive, columns if there else ())
 
 
-def _refuse_with_recipe(problems: Problems, **options: object) -> None:
-    given = [name for name, value in options.items() if value is not None]
-    if given:
-        problems.add(f"recipe: it decides on {quoted(given)} already; leave these options out.")
-
-
 def _draw_split(
     labels: npt.NDArray[np.int8],
     codes: npt.NDArray[np.int16],
     rule: Sensitive | None,
     seed: int,
-    column: str | None,
     notes: list[str],
 ) -> Split:
-    if column is not None:
-        raise InputError(f"split: either the column '{column}' (--split) or a drawn one (--split-seed), not both.")
     empty = Adjacency.from_pairs([], [], num_nodes=len(labels))[0]
     bare = NodeGraph(
         features=np.zeros((len(labels), 0), dtype=np.float32),
@@ -236,36 +237,47 @@ def _draw_split(
 def _rows_to_fit(scale_on: str, masks: Split, n: int) -> npt.NDArray[np.bool_]:
     if scale_on == "all":
         return np.ones(n, dtype=np.bool_)
-    if scale_on != "train":
-        raise InputError(f"scale_on: '{scale_on}'; expected 'all' or 'train'.")
-    if "train" not in masks:
-        raise InputError("scaling on the train nodes needs a split: pass --split COLUMN or --split-seed N.")
     if not masks["train"].any():
         raise InputError("scaling on the train nodes: the train split is empty.")
     return masks["train"]
 
 
-def _report_empty(reader: ColumnReader, columns: Sequence[Column], encoded: Matrix) -> None:
-    start = 0
-    for column in columns:
-        width = len(column.channels)
-        rows = np.flatnonzero(np.isnan(encoded[:, start]))
-        start += width
-        if len(rows):
-            reader.add(
-                column.name,
-                f"{len(rows):,} of {len(encoded):,} rows are empty ({reader.place(rows)}). "
-                "Fill them, drop them, or pass --missing mean.",
-            )
+def _report_empty(reader: ColumnReader, columns: tuple[Column, ...], encoded: Matrix, missing: Missing) -> None:
+    """Empty cells if they are not allowed, columns without any value, and channels that would be called alike."""
+    gaps = empty_cells(columns, encoded)
+    for name, absent in gaps.items():
+        rows = np.flatnonzero(absent)
+        if absent.all():
+            reader.add(name, f"all {len(rows):,} rows are empty. Drop the column (--drop {name}).")
+        elif missing == "error" and len(rows):
+            found = f"{len(rows):,} of {len(absent):,} rows are empty ({reader.place(rows)})"
+            reader.add(name, f"{found}. Fill them, drop them, or pass --missing mean.")
+    if missing == "indicator":
+        channels = {channel for column in columns for channel in column.channels}
+        for name in sorted(name for name, absent in gaps.items() if absent.any() and indicator(name) in channels):
+            reader.add(name, f"its indicator would be a second channel '{indicator(name)}'; rename one.")
 
 
-def _kept(encoded: Matrix, missing: Missing, name: str, notes: list[str]) -> npt.NDArray[np.bool_]:
+def _check_means(columns: tuple[Column, ...], encoded: Matrix, rows: npt.NDArray[np.bool_], name: str) -> None:
+    """An empty cell is filled with the mean over the fitted rows: there must be something to take the mean of."""
+    gaps = empty_cells(columns, encoded)
+    without = [column for column, absent in gaps.items() if absent.any() and absent[rows].all()]
+    if without:
+        raise InputError(
+            f"{name}: column {quoted(without)}: empty for all nodes that the mean is taken over. Drop the column, or "
+            "fit on all nodes (--scale-on all)."
+        )
+
+
+def _kept(
+    columns: tuple[Column, ...], encoded: Matrix, missing: Missing, name: str, notes: list[str]
+) -> npt.NDArray[np.bool_]:
     """The nodes that stay: all of them unless those with empty cells are to be dropped."""
-    absent = np.isnan(encoded)
-    with_gaps = absent.any(axis=1)
+    with_gaps = np.isnan(encoded).any(axis=1)
     if not with_gaps.any() or missing != "drop":
         if with_gaps.any():
-            notes.append(f"{int(absent.sum()):,} empty values of {int(with_gaps.sum()):,} nodes filled with the mean")
+            cells = sum(int(absent.sum()) for absent in empty_cells(columns, encoded).values())
+            notes.append(f"{cells:,} empty cells of {int(with_gaps.sum()):,} nodes filled with the mean")
         return np.ones(len(encoded), dtype=np.bool_)
     if with_gaps.all():
         raise InputError(f"{name}: every node has an empty cell; none is left with --missing drop.")
@@ -278,8 +290,7 @@ def _recipe(
 ) -> Recipe:
     sensitive = roles.sensitive
     if sensitive is not None:
-        own = [c for column in fitted.columns if column.name == sensitive.column for c in column.channels]
-        sensitive = sensitive.model_copy(update={"channels": tuple(own)})
+        sensitive = sensitive.model_copy(update={"channels": fitted.channels_of(sensitive.column)})
     hidden = set(sensitive.channels) if sensitive is not None and not with_sensitive else set()
     return Recipe(
         id=tables.id_column,
@@ -303,6 +314,11 @@ def _scaled(recipe: Recipe, encoded: Matrix, name: str) -> Matrix:
 def _similar(recipe: Recipe, x: Matrix, directed: bool, name: str, notes: list[str]) -> Adjacency:
     if recipe.similarity is None:
         raise InputError(f"{name}: the recipe's own graph had edges; pass edges for these nodes too.")
+    if not recipe.similarity_channels:
+        raise InputError(
+            f"{name}: no channel is left to link similar nodes by: the sensitive one takes no part. Pass --edges, keep "
+            "more features, or pass --similarity-with-sensitive."
+        )
     chosen = [recipe.features.channels.index(channel) for channel in recipe.similarity_channels]
     first, second = recipe.similarity.pairs(x[:, chosen])
     notes.append(f"no edges given: linked by similarity ({_words(recipe.similarity)})")

@@ -15,7 +15,6 @@ from pydantic import BaseModel, ConfigDict
 from fairview.data.columns import ColumnReader
 from fairview.data.scaling import Scaling, ScalingKind
 from fairview.data.similarity import SimilarityRule
-from fairview.errors import quoted, some
 
 Missing = Literal["error", "mean", "drop", "indicator"]
 Matrix = npt.NDArray[np.float64]
@@ -45,18 +44,13 @@ class Column(_Strict):
         if self.kind == "numeric":
             return reader.numbers(self.name)[:, None]
         texts = reader.texts(self.name)
+        if texts is None:
+            return np.zeros((len(reader.table), len(self.channels)))
+        reader.report_new(self.name, texts, self.categories)
         codes = texts.replace_strict(
             list(self.categories), list(range(len(self.categories))), default=None, return_dtype=pl.Int64
         )
         absent = texts.is_null().to_numpy()
-        unknown = np.flatnonzero(codes.is_null().to_numpy() & ~absent)
-        if len(unknown):
-            values = list(dict.fromkeys(texts[row] for row in unknown.tolist()))
-            reader.problems.add(
-                f"{reader.table.name}: column '{self.name}': values that were not there before: "
-                f"{quoted(values)} ({reader.place(unknown)}). "
-                f"Known: {some(self.categories, limit=12)}."
-            )
         places = codes.fill_null(0).to_numpy()
         block = places[:, None].astype(np.float64)
         if self.kind == "categorical":
@@ -85,7 +79,12 @@ class Features(_Strict):
     @property
     def channels(self) -> tuple[str, ...]:
         encoded = [channel for column in self.columns for channel in column.channels]
-        return (*encoded, *(f"{column}_missing" for column in self.indicators))
+        return (*encoded, *map(indicator, self.indicators))
+
+    def channels_of(self, name: str) -> tuple[str, ...]:
+        """The channels that a column becomes, its indicator among them."""
+        own = [channel for column in self.columns if column.name == name for channel in column.channels]
+        return (*own, indicator(name)) if name in self.indicators else tuple(own)
 
     @classmethod
     def fit(
@@ -104,8 +103,8 @@ class Features(_Strict):
         counts = (~absent[rows]).sum(axis=0)
         fill = np.divide(known.sum(axis=0), counts, out=np.zeros(encoded.shape[1]), where=counts > 0)
         owners = [column.name for column in columns for _ in column.channels]
-        gaps = {owners[k] for k in np.flatnonzero(absent.any(axis=0)).tolist()}
-        marked = [column.name for column in columns if missing == "indicator" and column.name in gaps]
+        gaps = empty_cells(columns, encoded)
+        marked = [name for name, absent in gaps.items() if missing == "indicator" and absent.any()]
         made = cls(
             columns=columns,
             missing=missing,
@@ -119,17 +118,17 @@ class Features(_Strict):
 
     def filled(self, encoded: Matrix) -> Matrix:
         """Empty cells replaced, indicator channels appended."""
-        absent = np.isnan(encoded)
-        full = np.where(absent, np.array(self.fill), encoded)
-        starts = dict(zip([c.name for c in self.columns], _starts(self.columns), strict=True))
-        marks = [absent[:, starts[column]] for column in self.indicators]
+        full = np.where(np.isnan(encoded), np.array(self.fill), encoded)
+        gaps = empty_cells(self.columns, encoded)
+        marks = [gaps[column] for column in self.indicators]
         return np.column_stack([full, *marks]) if marks else full
 
 
 class Label(_Strict):
-    """The label column, the value that counts as positive, and the names of the negative and the positive class."""
+    """The label column, its values, which of them is positive, and the names of the negative and the positive class."""
 
     column: str
+    values: tuple[str, ...]
     positive: str
     classes: tuple[str, str]
 
@@ -159,6 +158,17 @@ def encode(columns: tuple[Column, ...], reader: ColumnReader) -> Matrix:
     """All columns side by side, shape (n, channels), NaN where a cell is empty."""
     blocks = [column.read(reader) for column in columns]
     return np.concatenate(blocks, axis=1) if blocks else np.zeros((len(reader.table), 0))
+
+
+def indicator(column: str) -> str:
+    """The name of the channel that says where a column was empty."""
+    return f"{column}_missing"
+
+
+def empty_cells(columns: tuple[Column, ...], encoded: Matrix) -> dict[str, npt.NDArray[np.bool_]]:
+    """Where each column is empty; all channels of a column are NaN together, so the first one tells."""
+    starts = zip(columns, _starts(columns), strict=True)
+    return {column.name: np.isnan(encoded[:, start]) for column, start in starts if column.channels}
 
 
 def _starts(columns: tuple[Column, ...]) -> list[int]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from fairview.data.columns import ColumnReader
+from fairview.data.columns import ColumnReader, Place, as_texts
 from fairview.data.recipe import Label, Sensitive
 from fairview.data.splits import Split, split_from_column
 from fairview.data.tables import Table, require_columns
@@ -22,35 +22,32 @@ MOST_GROUPS = 20
 _WHOLE = re.compile(r"0|[1-9][0-9]{0,17}")
 
 
-def read_ids(table: Table, column: str | None, problems: Problems) -> tuple[str, ...] | None:
-    """The ids as exact texts; None if the table has none, so that the row numbers serve."""
-    if column is None:
-        if "id" not in table.columns:
-            return None
-        column = "id"
+def read_ids(table: Table, column: str, problems: Problems) -> tuple[str, ...] | None:
+    """The ids as exact texts; None if they are a problem."""
     if column not in table.columns:
         problems.add(f"{table.missing(column)} Without --id, the column 'id' or the row numbers are the ids.")
         return None
+    where, place = f"{table.name}: column '{column}'", Place(None)
     series = table.frame[column]
-    if series.dtype == pl.Object or series.dtype.is_nested():
-        problems.add(
-            f"{table.name}: column '{column}': {series.dtype} values can't be ids; use texts or whole numbers."
-        )
+    texts = as_texts(series)
+    if texts is None:
+        problems.add(f"{where}: {series.dtype} values can't be ids; use texts or whole numbers.")
         return None
-    if series.dtype.is_float():
-        if not (series.is_not_null() & (series == series.round()) & (series.abs() < 2**53)).all():
-            problems.add(f"{table.name}: column '{column}': ids must be texts or whole numbers, got fractions.")
-            return None
-        series = series.cast(pl.Int64)
-    texts = series.cast(pl.String).fill_null("")
+    texts = texts.fill_null("")
     empty = np.flatnonzero((texts == "").to_numpy())
     if len(empty):
-        problems.add(f"{table.name}: column '{column}': {len(empty):,} ids are empty (rows {some(empty[:5] + 1)}).")
+        problems.add(f"{where}: {len(empty):,} of {len(texts):,} ids are empty ({place(empty)}).")
         return None
+    if series.dtype.is_float():
+        odd = np.flatnonzero(~((series == series.round()) & (series.abs() < 2**53)).to_numpy())
+        if len(odd):
+            shown = f"{series[int(odd[0])]} ({place(odd)})"
+            problems.add(f"{where}: ids must be texts or whole numbers below 2**53, got {shown}.")
+            return None
     repeated = texts.filter(texts.is_duplicated()).unique(maintain_order=True)
     if len(repeated):
-        examples = quoted(repeated)
-        problems.add(f"{table.name}: column '{column}': {len(repeated):,} ids occur more than once ({examples}).")
+        rows = np.flatnonzero(texts.is_duplicated().to_numpy())
+        problems.add(f"{where}: {len(repeated):,} ids occur more than once: {quoted(repeated)} ({place(rows)}).")
         return None
     return tuple(texts)
 
@@ -70,15 +67,24 @@ def read_label(
     notes: list[str],
 ) -> tuple[npt.NDArray[np.int8], Label | None]:
     """Labels (1, 0, and -1 where empty) and what they mean; {0, 1} and {-1, 1} are understood by themselves."""
+    nothing = np.full(len(reader.table), UNKNOWN, dtype=np.int8), None
     if column is None or not require_columns(reader.table, [column], reader.problems):
-        return np.full(len(reader.table), UNKNOWN, dtype=np.int8), None
+        return nothing
     texts = _label_texts(reader, column)
+    if texts is None:
+        return nothing
     values = sorted(texts.drop_nulls().unique())
     where = f"{reader.table.name}: column '{column}'"
+    if not values:
+        reader.problems.add(f"{where}: every label is empty.")
+        return nothing
     negative = "0"
+    if positive is not None:
+        positive = _as_written(positive, values)
     if positive is None:
         if set(values) <= {"0", "1"} or set(values) <= {"-1", "1"}:
             positive, negative = "1", "-1" if "-1" in values else "0"
+            values = [negative, positive]
         else:
             shown = quoted(values, limit=10)
             reader.problems.add(f"{where}: the labels are {shown}. Say which is positive: --positive VALUE.")
@@ -92,18 +98,26 @@ def read_label(
         negative = others[0] if len(others) == 1 else f"not {positive}"
         if len(others) > 1:
             notes.append(f"labels {quoted(others)} count as negative")
-    if not values:
-        reader.problems.add(f"{where}: every label is empty.")
     labels = _labels(texts, positive)
     unlabelled = int((labels == UNKNOWN).sum())
     if unlabelled:
         notes.append(f"{unlabelled:,} nodes have no label: they are propagated, but in no loss and no metric")
-    return labels, Label(column=column, positive=positive, classes=classes or (negative, positive))
+    names = classes or (negative, positive)
+    return labels, Label(column=column, values=tuple(values), positive=positive, classes=names)
 
 
-def _label_texts(reader: ColumnReader, column: str) -> pl.Series:
+def _as_written(value: object, values: Sequence[str]) -> str:
+    """A value of the caller's as the column's texts write it: True is true, and 1.0 is 1 if the column has that."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    whole = text.removesuffix(".0")
+    return whole if text not in values and whole in values else text
+
+
+def _label_texts(reader: ColumnReader, column: str) -> pl.Series | None:
     """The labels as texts; 1.0 is written 1 where all are -1, 0 and 1."""
     texts = reader.texts(column)
+    if texts is None:
+        return None
     numbers = texts.cast(pl.Float64, strict=False)
     if numbers.null_count() == texts.null_count() and numbers.drop_nulls().is_in([-1.0, 0.0, 1.0]).all():
         return numbers.cast(pl.Int64).cast(pl.String)
@@ -115,22 +129,31 @@ def _labels(texts: pl.Series, positive: str) -> npt.NDArray[np.int8]:
 
 
 def apply_label(reader: ColumnReader, label: Label | None) -> npt.NDArray[np.int8]:
-    """Labels of another table by the same rule; all unlabelled if there is no rule or no such column."""
+    """Labels of another table by the same rule; unlabelled without a rule or a column. A new value is a problem."""
+    nothing = np.full(len(reader.table), UNKNOWN, dtype=np.int8)
     if label is None or label.column not in reader.table.columns:
-        return np.full(len(reader.table), UNKNOWN, dtype=np.int8)
-    return _labels(_label_texts(reader, label.column), label.positive)
+        return nothing
+    texts = _label_texts(reader, label.column)
+    if texts is None:
+        return nothing
+    reader.report_new(label.column, texts, label.values)
+    return _labels(texts, label.positive)
 
 
 def read_sensitive(
     reader: ColumnReader, column: str | None, groups: Mapping[str, str] | None, notes: list[str]
 ) -> tuple[npt.NDArray[np.int16], Sensitive | None]:
     """Group codes (-1 where empty) and what they mean. Never binarised: every value is a group."""
+    nothing = np.full(len(reader.table), UNKNOWN, dtype=np.int16), None
     if column is None or not require_columns(reader.table, [column], reader.problems):
-        return np.full(len(reader.table), UNKNOWN, dtype=np.int16), None
+        return nothing
     texts = reader.texts(column)
-    found = texts.drop_nulls().unique().to_list()
-    numbers = pl.Series(found, dtype=pl.String).cast(pl.Float64, strict=False)
-    values = sorted(found) if numbers.null_count() else [found[k] for k in numbers.arg_sort()]
+    if texts is None:
+        return nothing
+    values = sorted(texts.drop_nulls().unique())
+    numbers = pl.Series(values, dtype=pl.String).cast(pl.Float64, strict=False)
+    if numbers.null_count() == 0:
+        values = [values[k] for k in np.argsort(numbers.to_numpy(), kind="stable")]
     where = f"{reader.table.name}: column '{column}'"
     if len(values) > MOST_GROUPS:
         reader.problems.add(
@@ -141,10 +164,11 @@ def read_sensitive(
         reader.problems.add(f"{where}: every value is empty.")
     names = list(values)
     if groups is not None:
-        unnamed = [value for value in values if value not in groups]
+        named = {_as_written(value, values): str(group) for value, group in groups.items()}
+        unnamed = [value for value in values if value not in named]
         if unnamed:
-            reader.problems.add(f"{where}: no group name for {quoted(unnamed)}.")
-        values, names = list(groups), list(groups.values())
+            reader.problems.add(f"{where}: no group name for {quoted(unnamed)}; there are names for {quoted(named)}.")
+        values, names = list(named), list(named.values())
     sensitive = Sensitive(column=column, values=tuple(values), groups=tuple(names))
     codes = _codes(texts, sensitive)
     unknown = int((codes == UNKNOWN).sum())
@@ -155,15 +179,13 @@ def read_sensitive(
 
 def apply_sensitive(reader: ColumnReader, sensitive: Sensitive | None) -> npt.NDArray[np.int16]:
     """Groups of another table by the same rule; unknown without a rule or a column. A new value is a problem."""
+    nothing = np.full(len(reader.table), UNKNOWN, dtype=np.int16)
     if sensitive is None or sensitive.column not in reader.table.columns:
-        return np.full(len(reader.table), UNKNOWN, dtype=np.int16)
+        return nothing
     texts = reader.texts(sensitive.column)
-    new = sorted(set(texts.drop_nulls()) - set(sensitive.values))
-    if new:
-        reader.problems.add(
-            f"{reader.table.name}: column '{sensitive.column}': values that were not there before: "
-            f"{quoted(new)}. Known: {some(sensitive.values, limit=12)}."
-        )
+    if texts is None:
+        return nothing
+    reader.report_new(sensitive.column, texts, sensitive.values)
     return _codes(texts, sensitive)
 
 
@@ -177,8 +199,11 @@ def read_split(reader: ColumnReader, column: str | None) -> Split:
     """The user's own train, val and test nodes; none without a column."""
     if column is None or not require_columns(reader.table, [column], reader.problems):
         return {}
+    texts = reader.texts(column)
+    if texts is None:
+        return {}
     try:
-        return split_from_column(reader.texts(column).to_list(), name=column)
+        return split_from_column(texts.to_list(), name=column)
     except InputError as error:
         for problem in error.problems:
             reader.problems.add(f"{reader.table.name}: {problem}")

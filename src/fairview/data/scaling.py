@@ -49,4 +49,5 @@ class Scaling(BaseModel):
         return cls(kind=kind, center=tuple(center.tolist()), spread=tuple(spread.tolist()))
 
     def apply(self, rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        return np.asarray((rows - np.array(self.center)) / np.array(self.spread))
+        with np.errstate(over="ignore"):  # infinite is what it says; the caller reports it
+            return np.asarray((rows - np.array(self.center)) / np.array(self.spread))

@@ -6,7 +6,7 @@
 | edges | 311,870 (403,977 directed pairs of similar records; 321,308 as the papers count) | the same |
 | channels | 18, `WHITE` among them; min-max to [-1, 1] but for `WHITE` | 17, without `TIME` |
 | label | `RECID`: 7,104 returned to prison, 11,772 did not | the same |
-| sensitive | `WHITE`: 9,317 non-white (0), 9,559 white (1) | the same |
+| sensitive | `WHITE`: 9,317 Black (0), 9,559 not Black (1) | the same |
 | homophily | 0.5221 of the edges join the same group | the same |
 | published split | train 100, val 4,719, test 4,719 | the same |
 
@@ -129,7 +129,7 @@ BAIL = Dataset(
     label="RECID",
     classes=("not returned", "returned to prison"),
     sensitive="WHITE",
-    groups=("non-white", "white"),
+    groups=("Black", "not Black"),
     homophily=0.5221,
     train_labels=TRAIN_LABELS,
     licence="not stated by the circulated files; the study is ICPSR 8987, under ICPSR's terms of use",

@@ -1,0 +1,262 @@
+"""FairVGNN: learn which channels to mask against a discriminator, and clamp the encoder where they leak.
+
+Paper: section 4, Algorithm 1. `Adversarial.epoch` is its body: discriminator phase, classifier phase, generator phase,
+clamp. The departures of the published runs from the text, and all ablations, are parameters, never copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from fairview.data.graph import NodeGraph
+from fairview.methods.network import Network, NetworkMethod
+from fairview.nn.encoders import EncoderKind
+from fairview.nn.losses import balanced_weights, classifier_loss, discriminator_loss, generator_loss
+from fairview.nn.paths import PathKind
+from fairview.nn.regularisers import Regulariser, clamp_all, clamp_columns, limit_spectral_norm
+from fairview.propagation.operators import OperatorKind
+
+Phase = Literal["discriminator", "classifier", "generator"]
+Steps = Annotated[int, Field(ge=0)]
+Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class FairVGNN(NetworkMethod):
+    """Fair views and adaptive weight clamping.
+
+    Args:
+        encoder: `gcn`, `gin`, `sage`, `mlp`, or any module with `forward(x, edge_index)`.
+        operator: what the encoder propagates with, `gcn`, `mean` or `sum`; by default its own.
+        self_loops: how many each node gets; for GIN, 1 + eps.
+        hidden: width of the encoder.
+        depth: layers of the encoder; by default one, two for SAGE.
+        dropout: between the encoder's layers.
+        views: K, the number of masks.
+        temperature: τ of the Gumbel-softmax.
+        mask: `soft` masks, or `hard` ones with the gradient of the soft (straight through).
+        feature_masks: False trains without masks ("w/o fm"): the generator phase then acts on the encoder alone.
+        mask_density_weight: α, the price of masking (on the mean over channels).
+        weight_regulariser: `adaptive` clamps column j at ε p_j, `plain` at ε, `spectral` limits the spectral norm to ε,
+            `none` does nothing ("w/o wc").
+        clamp_threshold: ε.
+        classifier_clamp: clamp the classifier's weight and bias too, as the published Credit runs do.
+        discriminator_steps: per epoch; 0 is "w/o discriminator".
+        classifier_steps: per epoch.
+        generator_steps: per epoch; 0 is "w/o generator".
+        learning_rate_discriminator: of Adam.
+        learning_rate_classifier: of Adam.
+        learning_rate_generator: of Adam.
+        learning_rate_encoder: of the one Adam that all phases share.
+        encoder_updates: the phases that may update the encoder.
+        discriminator_encoder_mode: whether the encoder trains or only evaluates in the discriminator's phase.
+        balanced_discriminator: let every group weigh the same in L_d; Theorem 1 needs it when groups differ in size.
+        sensitive_nodes: nodes whose sensitive attribute the discriminator learns from, `all` or `train`.
+        sensitive_channels: False leaves the channels of the sensitive attribute out of the features.
+        adversary_sample: draw so many nodes for each discriminator and generator step; None takes all.
+        predict_from: average the `logits` of the K views, or predict from their mean `view` (Algorithm 1).
+        epochs: of training.
+        selection_weight: of the gaps in the selection rule.
+        patience: stop after so many epochs without a better one.
+        path: `auto` collapses where that is exact, `general` goes view by view.
+        precision: `float32` or `float64`.
+        threads: of torch; chosen by the size of the problem if None.
+        seed: of everything random.
+
+    Attributes:
+        keep_probability_: {channel: probability of being kept}, the softmax of the mask's scores.
+        history_: losses, validation metrics and selection score of each epoch.
+        best_epoch_: the epoch that was kept.
+
+    Example:
+        >>> import fairview as fv
+        >>> graph = fv.load_dataset("german")
+        >>> model = fv.FairVGNN(encoder="gcn", epochs=3, seed=1).fit(graph)
+        >>> model.predict_proba(graph).shape
+        (1000, 2)
+    """
+
+    def __init__(
+        self,
+        *,
+        encoder: EncoderKind | nn.Module = "gcn",
+        operator: OperatorKind | None = None,
+        self_loops: Weight = 1.0,
+        hidden: Annotated[int, Field(ge=1)] = 16,
+        depth: Annotated[int, Field(ge=1)] | None = None,
+        dropout: Annotated[float, Field(ge=0, lt=1)] = 0.5,
+        views: Annotated[int, Field(ge=1)] = 10,
+        temperature: Rate = 1.0,
+        mask: Literal["soft", "hard"] = "soft",
+        feature_masks: bool = True,
+        mask_density_weight: Weight = 0.5,
+        weight_regulariser: Regulariser = "adaptive",
+        clamp_threshold: Rate = 0.1,
+        classifier_clamp: Rate | None = None,
+        discriminator_steps: Steps = 5,
+        classifier_steps: Steps = 10,
+        generator_steps: Steps = 5,
+        learning_rate_discriminator: Rate = 0.001,
+        learning_rate_classifier: Rate = 0.01,
+        learning_rate_generator: Rate = 0.001,
+        learning_rate_encoder: Rate = 0.001,
+        encoder_updates: tuple[Phase, ...] = ("discriminator", "classifier", "generator"),
+        discriminator_encoder_mode: Literal["train", "eval"] = "train",
+        balanced_discriminator: bool = False,
+        sensitive_nodes: Literal["all", "train"] = "all",
+        sensitive_channels: bool = True,
+        adversary_sample: Annotated[int, Field(ge=1)] | None = None,
+        predict_from: Literal["logits", "view"] = "logits",
+        epochs: Annotated[int, Field(ge=1)] = 200,
+        selection_weight: Weight = 1.0,
+        patience: Annotated[int, Field(ge=1)] | None = None,
+        path: PathKind = "auto",
+        precision: Literal["float32", "float64"] = "float32",
+        threads: Annotated[int, Field(ge=1)] | None = None,
+        seed: Annotated[int, Field(ge=0)] = 0,
+    ) -> None:
+        self.encoder = encoder
+        self.operator = operator
+        self.self_loops = self_loops
+        self.hidden = hidden
+        self.depth = depth
+        self.dropout = dropout
+        self.views = views
+        self.temperature = temperature
+        self.mask = mask
+        self.feature_masks = feature_masks
+        self.mask_density_weight = mask_density_weight
+        self.weight_regulariser = weight_regulariser
+        self.clamp_threshold = clamp_threshold
+        self.classifier_clamp = classifier_clamp
+        self.discriminator_steps = discriminator_steps
+        self.classifier_steps = classifier_steps
+        self.generator_steps = generator_steps
+        self.learning_rate_discriminator = learning_rate_discriminator
+        self.learning_rate_classifier = learning_rate_classifier
+        self.learning_rate_generator = learning_rate_generator
+        self.learning_rate_encoder = learning_rate_encoder
+        self.encoder_updates = encoder_updates
+        self.discriminator_encoder_mode = discriminator_encoder_mode
+        self.balanced_discriminator = balanced_discriminator
+        self.sensitive_nodes = sensitive_nodes
+        self.sensitive_channels = sensitive_channels
+        self.adversary_sample = adversary_sample
+        self.predict_from = predict_from
+        self.epochs = epochs
+        self.selection_weight = selection_weight
+        self.patience = patience
+        self.path = path
+        self.precision = precision
+        self.threads = threads
+        self.seed = seed
+
+    def _network(self, graph: NodeGraph) -> Adversarial:
+        return Adversarial(self, graph)
+
+
+class Adversarial(Network):
+    """One run of FairVGNN on one graph: everything that is trained, and how."""
+
+    method: FairVGNN
+
+    def __init__(self, method: FairVGNN, graph: NodeGraph) -> None:
+        super().__init__(method, graph, views=method.views, masked=method.feature_masks)
+        groups = len(graph.groups)
+        self.discriminator = self.head("discriminator", 1 if groups == 2 else groups)
+        self.optimisers = {
+            "discriminator": self.adam(self.discriminator, method.learning_rate_discriminator),
+            "classifier": self.adam(self.classifier, method.learning_rate_classifier),
+            "generator": self.adam(self.mask, method.learning_rate_generator) if method.feature_masks else None,
+            "encoder": self.adam(self.encoder, method.learning_rate_encoder),
+        }
+        known = graph.sensitive >= 0
+        if method.sensitive_nodes == "train":
+            known &= graph.split("train")
+        self.known = known.nonzero()[0]
+        self.groups = torch.from_numpy(graph.sensitive[self.known].astype("int64"))
+        self.group_weights = (
+            balanced_weights(self.groups, groups, self.dtype) if method.balanced_discriminator else None
+        )
+        everyone = len(self.known) == graph.num_nodes
+        self.everyone = self.path.on()
+        self.those_known = self.everyone if everyone else self.path.on(self.known)
+
+    def epoch(self) -> dict[str, float]:
+        """Algorithm 1, lines 2 to 15."""
+        with torch.no_grad():
+            masks = self.draw_masks()  # one draw serves the discriminator, the classifier and the clamp
+        losses = {
+            "discriminator": self.discriminator_phase(masks),
+            "classifier": self.classifier_phase(masks),
+            "generator": self.generator_phase(),
+        }
+        self.clamp(masks.mean(dim=0))
+        return {phase: loss for phase, loss in losses.items() if loss is not None}
+
+    def discriminator_phase(self, masks: Tensor) -> float | None:
+        """Learn to tell the groups apart from the representations of the views."""
+        self.encoder.train(self.method.discriminator_encoder_mode == "train")
+        loss = None
+        for _ in range(self.method.discriminator_steps):
+            rows, groups, weights = self.adversary_rows()
+            loss = discriminator_loss(rows.logits(masks, self.discriminator), groups, weights)
+            self.step(loss, "discriminator")
+        self.encoder.train()
+        return None if loss is None else float(loss)
+
+    def classifier_phase(self, masks: Tensor) -> float | None:
+        """Learn the labels from the same views."""
+        loss = None
+        for _ in range(self.method.classifier_steps):
+            loss = classifier_loss(self.train_rows.logits(masks, self.classifier), self.train_labels)
+            self.step(loss, "classifier")
+        return None if loss is None else float(loss)
+
+    def generator_phase(self) -> float | None:
+        """Learn masks, fresh in every step, that leave the discriminator guessing."""
+        loss = None
+        for _ in range(self.method.generator_steps):
+            masks = self.draw_masks()
+            logits = self.sampled_rows().logits(masks, self.discriminator)
+            loss = generator_loss(logits, masks, density_weight=self.method.mask_density_weight)
+            self.step(loss, "generator")
+        return None if loss is None else float(loss)
+
+    def clamp(self, mean_mask: Tensor) -> None:
+        """Bound the encoder's first layer by what the masks keep. Paper: section 4.2."""
+        method, weights = self.method, self.encoder.first_weights
+        self.clamp_mask = mean_mask
+        if method.weight_regulariser in ("adaptive", "plain"):
+            share = mean_mask if method.weight_regulariser == "adaptive" else torch.ones_like(mean_mask)
+            clamp_columns(weights, method.clamp_threshold * share)
+        elif method.weight_regulariser == "spectral":
+            limit_spectral_norm(weights, method.clamp_threshold)
+        if method.classifier_clamp is not None:
+            clamp_all(self.classifier.parameters(), method.classifier_clamp)
+
+    # --- the rows of a step -------------------------------------------------------------------------------------------
+
+    def adversary_rows(self) -> tuple[object, Tensor, Tensor | None]:
+        """The nodes that a discriminator step looks at, with their groups and weights."""
+        size = self.method.adversary_sample
+        if size is None or size >= len(self.known):
+            return self.those_known, self.groups, self.group_weights
+        chosen = torch.randint(len(self.known), (size,), generator=self.streams["sample"]).numpy()
+        weights = None if self.group_weights is None else self.group_weights[chosen]
+        return self.path.on(self.known[chosen]), self.groups[chosen], weights
+
+    def sampled_rows(self) -> object:
+        """The nodes that a generator step looks at."""
+        size = self.method.adversary_sample
+        if size is None or size >= self.graph.num_nodes:
+            return self.everyone
+        return self.path.on(torch.randint(self.graph.num_nodes, (size,), generator=self.streams["sample"]).numpy())
+
+    def updates(self, phase: str) -> Sequence[str]:
+        return [phase, "encoder"] if phase in self.method.encoder_updates else [phase]

@@ -1,0 +1,45 @@
+"""Are a method's parameters what they must be? Checked against the annotations of its own `__init__`, strictly."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import Any, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+
+from fairview.errors import InputError, Problems, did_you_mean
+
+
+@functools.cache
+def settings_model(method: type) -> type[BaseModel]:
+    """A pydantic model with one field per keyword of the method: JSON schema, types and ranges for free."""
+    initialiser = method.__init__  # type: ignore[misc]
+    hints = get_type_hints(initialiser, include_extras=True)
+    fields: dict[str, Any] = {
+        name: (hints[name], parameter.default)
+        for name, parameter in inspect.signature(initialiser).parameters.items()
+        if name != "self"
+    }
+    config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True, frozen=True)
+    return create_model(f"{method.__name__}Settings", __config__=config, **fields)
+
+
+def check_settings(method: type, values: dict[str, Any]) -> None:
+    """Raise with every parameter that is unknown or out of its range."""
+    model = settings_model(method)
+    problems = Problems()
+    for name in values:
+        if name not in model.model_fields:
+            problems.add(f"{method.__name__}: no parameter '{name}'.{did_you_mean(name, list(model.model_fields))}")
+    known = {name: value for name, value in values.items() if name in model.model_fields}
+    try:
+        model(**known)
+    except ValidationError as error:
+        for found in error.errors():
+            place = str(found["loc"][0])
+            problems.add(f"{method.__name__}: {place}={known[place]!r}: {found['msg']}.")
+    problems.raise_if_any()
+
+
+__all__ = ["InputError", "check_settings", "settings_model"]

@@ -1,0 +1,1 @@
+"""Tensors -> tensors: channel mask, encoders, heads, losses, weight regularisers."""

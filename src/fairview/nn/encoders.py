@@ -1,0 +1,219 @@
+"""Which graph neural network? MLP, GCN, GIN and GraphSAGE from PyG's convolutions, in the paper's shapes by default.
+
+An encoder maps (x, inputs) to representations of shape (n, hidden), one view at a time: that is the general path, right for
+every encoder. `fairview.nn.paths` knows quicker ways that give the same numbers.
+
+Paper: appendix B.1. In the published runs GCN and GIN have one layer and no activation, SAGE two.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+import torch
+from pydantic import BaseModel, ConfigDict, Field
+from torch import Tensor, nn
+from torch_geometric.nn import GCNConv, GINConv, SAGEConv, SimpleConv
+
+from fairview.errors import InputError
+from fairview.nn.dropout import DropoutSource
+from fairview.nn.inputs import GraphInputs
+from fairview.propagation.operators import Operator, OperatorKind
+
+EncoderKind = Literal["mlp", "gcn", "gin", "sage"]
+ENCODERS: tuple[str, ...] = get_args(EncoderKind)
+
+_OPERATORS: dict[str, OperatorKind] = {"gcn": "gcn", "gin": "sum", "sage": "mean"}
+
+
+class EncoderSpec(BaseModel):
+    """The shape of an encoder, and the operator that it propagates with.
+
+    Attributes:
+        kind: of network.
+        operator: `gcn`, `mean` or `sum`; by default GCN's own, the sum for GIN, the mean for SAGE.
+        self_loops: how many each node gets; for GIN, 1 + eps.
+        hidden: width of every layer.
+        depth: number of layers; one, but two for SAGE.
+        dropout: rate between layers.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    kind: EncoderKind = "gcn"
+    operator: OperatorKind | None = None
+    self_loops: float = Field(default=1.0, ge=0.0, allow_inf_nan=False)
+    hidden: int = Field(default=16, ge=1)
+    depth: int | None = Field(default=None, ge=1)
+    dropout: float = Field(default=0.5, ge=0.0, lt=1.0)
+
+    @property
+    def layers(self) -> int:
+        return self.depth if self.depth is not None else (2 if self.kind == "sage" else 1)
+
+    @property
+    def propagation(self) -> Operator | None:
+        """S; None for the MLP."""
+        if self.kind == "mlp":
+            return None
+        return Operator(kind=self.operator or _OPERATORS[self.kind], self_loops=self.self_loops)
+
+    def build(self, channels: int, seed: int) -> Encoder:
+        """A fresh encoder; its first weights depend on the seed alone, and the global random state is left as it was."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            return _CLASSES[self.kind](channels, self)
+
+
+class Encoder(nn.Module):
+    """What the built-in encoders share: their shape, the source of dropout, and the weights that a clamp acts on."""
+
+    def __init__(self, spec: EncoderSpec) -> None:
+        super().__init__()
+        self.spec = spec
+        self.dropout = DropoutSource(spec.dropout)
+
+    @property
+    def first_weights(self) -> list[Tensor]:
+        """The matrices that act on the channels, each (hidden, channels)."""
+        raise AssertionError("every encoder says which weights are its first")
+
+    def between(self, h: Tensor) -> Tensor:
+        """ReLU and dropout, between two layers."""
+        h = torch.relu(h)
+        return h * self.dropout.draw(tuple(h.shape), h) if self.training and self.dropout.rate else h
+
+
+class MLPEncoder(Encoder):
+    """Linear layers with ReLU between them; no links."""
+
+    def __init__(self, channels: int, spec: EncoderSpec) -> None:
+        super().__init__(spec)
+        widths = [channels] + [spec.hidden] * spec.layers
+        self.layers = nn.ModuleList(nn.Linear(*pair) for pair in zip(widths, widths[1:], strict=False))
+
+    def forward(self, x: Tensor, inputs: GraphInputs) -> Tensor:
+        for depth, layer in enumerate(self.layers):
+            x = layer(self.between(x) if depth else x)
+        return x
+
+    @property
+    def first_weights(self) -> list[Tensor]:
+        return [self.layers[0].weight]
+
+
+class GCNEncoder(Encoder):
+    """H = S H W + b, with ReLU between layers; one layer has no activation at all."""
+
+    def __init__(self, channels: int, spec: EncoderSpec) -> None:
+        super().__init__(spec)
+        widths = [channels] + [spec.hidden] * spec.layers
+        # S carries the normalisation and the self-loops already, which is what `cached=True` would keep
+        self.layers = nn.ModuleList(
+            GCNConv(*pair, normalize=False, add_self_loops=False) for pair in zip(widths, widths[1:], strict=False)
+        )
+
+    def forward(self, x: Tensor, inputs: GraphInputs) -> Tensor:
+        for depth, layer in enumerate(self.layers):
+            x = layer(self.between(x) if depth else x, *inputs.weighted_edges)
+        return x
+
+    @property
+    def first_weights(self) -> list[Tensor]:
+        return [self.layers[0].lin.weight]
+
+
+class GINEncoder(Encoder):
+    """H = BatchNorm(Linear(S H)), with ReLU between layers."""
+
+    def __init__(self, channels: int, spec: EncoderSpec) -> None:
+        super().__init__(spec)
+        widths = [channels] + [spec.hidden] * spec.layers
+        blocks = [
+            nn.Sequential(nn.Linear(*pair), nn.BatchNorm1d(pair[1])) for pair in zip(widths, widths[1:], strict=False)
+        ]
+        self.sums = spec.operator in (None, "sum")
+        self.layers = nn.ModuleList(
+            GINConv(block, eps=spec.self_loops - 1) if self.sums else block for block in blocks
+        )
+        self.aggregate = SimpleConv(aggr="sum")
+
+    def forward(self, x: Tensor, inputs: GraphInputs) -> Tensor:
+        for depth, layer in enumerate(self.layers):
+            x = self.between(x) if depth else x
+            x = layer(x, inputs.edge_index) if self.sums else layer(self.aggregate(x, *inputs.weighted_edges))
+        return x
+
+    def block(self, depth: int) -> nn.Sequential:
+        """Linear and BatchNorm of a layer."""
+        layer = self.layers[depth]
+        found: nn.Sequential = layer.nn if self.sums else layer
+        return found
+
+    @property
+    def first_weights(self) -> list[Tensor]:
+        return [self.block(0)[0].weight]
+
+
+class SAGEEncoder(Encoder):
+    """H = normalise(W_l S H + W_r H + b) to length 1; between layers ReLU, BatchNorm (affine part fixed), dropout.
+
+    Paper: appendix B.1, equation for SAGE. Differs: S is the mean over neighbours and the node itself, and outputs are
+    normalised, as in the published runs.
+    """
+
+    def __init__(self, channels: int, spec: EncoderSpec) -> None:
+        super().__init__(spec)
+        if spec.operator not in (None, "mean", "sum") or spec.self_loops not in (0.0, 1.0):
+            raise InputError(
+                f"sage: operator '{spec.operator}' with {spec.self_loops:g} self-loops; it takes mean or sum, and 0 or 1."
+            )
+        widths = [channels] + [spec.hidden] * spec.layers
+        self.layers = nn.ModuleList(
+            SAGEConv(*pair, aggr=spec.operator or "mean", normalize=True) for pair in zip(widths, widths[1:], strict=False)
+        )
+        self.norms = nn.ModuleList(nn.BatchNorm1d(spec.hidden) for _ in range(spec.layers - 1))
+        for norm in self.norms:
+            norm.requires_grad_(False)
+
+    def forward(self, x: Tensor, inputs: GraphInputs) -> Tensor:
+        edges, _ = inputs.weighted_edges  # with the node itself among its neighbours, if it has a self-loop
+        for depth, layer in enumerate(self.layers):
+            x = layer(self.transition(x, depth) if depth else x, edges)
+        return x
+
+    def transition(self, h: Tensor, depth: int) -> Tensor:
+        h = self.norms[depth - 1](torch.relu(h))
+        return h * self.dropout.draw(tuple(h.shape), h) if self.training and self.dropout.rate else h
+
+    @property
+    def first_weights(self) -> list[Tensor]:
+        return [self.layers[0].lin_l.weight, self.layers[0].lin_r.weight]
+
+
+class ForeignEncoder(nn.Module):
+    """Any module of the user's: `module(x, edge_index)` -> (n, hidden).
+
+    A clamp acts on the weights of its first layer: every parameter of two dimensions whose last one is the number of
+    channels, of the first child that has one.
+    """
+
+    def __init__(self, module: nn.Module, channels: int) -> None:
+        super().__init__()
+        self.module = module
+        self._channels = channels
+
+    def forward(self, x: Tensor, inputs: GraphInputs) -> Tensor:
+        found: Tensor = self.module(x, inputs.edge_index)
+        return found
+
+    @property
+    def first_weights(self) -> list[Tensor]:
+        for part in [*self.module.children(), self.module]:
+            found = [p for p in part.parameters() if p.ndim == 2 and p.shape[1] == self._channels]
+            if found:
+                return found
+        return []
+
+
+_CLASSES: dict[str, Any] = {"mlp": MLPEncoder, "gcn": GCNEncoder, "gin": GINEncoder, "sage": SAGEEncoder}

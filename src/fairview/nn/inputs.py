@@ -1,0 +1,85 @@
+"""What does an encoder see of a graph? Its features and its operator, in whichever form a path needs, made once."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fairview.data.adjacency import Adjacency
+from fairview.data.graph import NodeGraph
+from fairview.nn.sparse import SparseMatrix
+from fairview.propagation.operators import Operator, propagate
+
+
+class GraphInputs:
+    """Features X and operator S of one graph, as tensors.
+
+    Args:
+        features: X, shape (n, d).
+        adjacency: the links.
+        operator: S; None for encoders that look at no links.
+        device: where the tensors live.
+        dtype: of the features and of all that is computed from them.
+    """
+
+    def __init__(
+        self,
+        features: np.ndarray,
+        adjacency: Adjacency,
+        operator: Operator | None,
+        *,
+        device: torch.device | str = "cpu",
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        self._features, self.adjacency, self.operator = features, adjacency, operator
+        self.device, self.dtype = torch.device(device), dtype
+
+    @classmethod
+    def of(cls, graph: NodeGraph, operator: Operator | None, *, dtype: torch.dtype = torch.float32) -> GraphInputs:
+        """The inputs of a graph with all its channels."""
+        return cls(graph.features, graph.adjacency, operator, dtype=dtype)
+
+    @property
+    def num_nodes(self) -> int:
+        return len(self._features)
+
+    @cached_property
+    def x(self) -> Tensor:
+        """X, shape (n, d)."""
+        return self._tensor(self._features)
+
+    @cached_property
+    def propagated(self) -> Tensor:
+        """S X, computed in float64, shape (n, d); X itself without an operator."""
+        if self.operator is None:
+            return self.x
+        wide = self._features.astype(np.float64)
+        return self._tensor(propagate(self.adjacency, wide, self.operator)[1])
+
+    @cached_property
+    def matrix(self) -> SparseMatrix:
+        """S, ready for products with many views at once."""
+        if self.operator is None:
+            raise ValueError("an encoder without an operator has no matrix")
+        return SparseMatrix(self.operator.matrix(self.adjacency), dtype=self.dtype, device=self.device)
+
+    @cached_property
+    def edge_index(self) -> Tensor:
+        """The links in PyG's form, source above target, without self-loops, shape (2, m)."""
+        pairs = np.stack([self.adjacency.indices, self.adjacency.sources]).astype(np.int64)
+        return torch.from_numpy(pairs).to(self.device)
+
+    @cached_property
+    def weighted_edges(self) -> tuple[Tensor, Tensor]:
+        """S in PyG's form: index and weight of every non-zero entry, self-loops included."""
+        if self.operator is None:
+            raise ValueError("an encoder without an operator has no edges")
+        s = self.operator.matrix(self.adjacency).tocoo()
+        index = torch.from_numpy(np.stack([s.coords[1], s.coords[0]]).astype(np.int64)).to(self.device)
+        return index, self._tensor(s.data)
+
+    def _tensor(self, array: np.ndarray) -> Tensor:
+        return torch.tensor(array, dtype=self.dtype, device=self.device)

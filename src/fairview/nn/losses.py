@@ -1,0 +1,66 @@
+"""What do discriminator, generator and classifier minimise? All on logits, so that large ones stay finite.
+
+Logits have the shape (views, nodes, outputs): one output for two groups or classes, one per group for more. Every loss is
+a mean over views and nodes.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+
+def discriminator_loss(logits: Tensor, groups: Tensor, weights: Tensor | None = None) -> Tensor:
+    """-L_d: the cross-entropy of predicting the sensitive group.
+
+    Paper: section 4.1.4, the maximisation over Θ_d (here minimised with the sign turned).
+
+    Args:
+        logits: (views, nodes, 1) for two groups, (views, nodes, groups) for more.
+        groups: codes, (nodes,).
+        weights: per node, for a group-balanced loss; they should average to 1.
+    """
+    if logits.shape[-1] == 1:
+        target = groups.to(logits.dtype).expand(logits.shape[:-1])
+        each = functional.binary_cross_entropy_with_logits(
+            logits[..., 0], target, reduction="none" if weights is not None else "mean"
+        )
+    else:
+        flat = functional.cross_entropy(logits.flatten(0, 1), groups.repeat(len(logits)), reduction="none")
+        each = flat.view(logits.shape[:-1])
+    return (each * weights if weights is not None else each).mean()
+
+
+def balanced_weights(groups: Tensor, count: int, dtype: torch.dtype) -> Tensor:
+    """n / (groups * n_g) for each node of group g: every group weighs the same, and the weights average to 1.
+
+    Theorem 1 needs it: with unequal priors the optimal discriminator answers the prior, not 1/2.
+    """
+    sizes = torch.bincount(groups, minlength=count).to(dtype)
+    return (len(groups) / (count * sizes.clamp(min=1)))[groups]
+
+
+def generator_loss(logits: Tensor, masks: Tensor | None = None, *, density_weight: float = 0.0) -> Tensor:
+    """L_g: how far the discriminator is from guessing, plus the price of masking.
+
+        mean over views and nodes of (σ(logit) - 1/2)²  +  density_weight * mean over views and channels of (m - 1)²
+
+    With G > 2 groups the first term is the mean over groups of (p_g - 1/G)².
+
+    Paper: section 4.1.4, the minimisation over Θ_g; `density_weight` is α.
+    Differs: α multiplies a mean over channels, as in the published runs, so that it does not depend on their number.
+    """
+    if logits.shape[-1] == 1:
+        loss = (torch.sigmoid(logits) - 0.5).square().mean()
+    else:
+        loss = (torch.softmax(logits, dim=-1) - 1 / logits.shape[-1]).square().mean()
+    if masks is not None and density_weight:
+        loss = loss + density_weight * (masks - 1).square().mean()
+    return loss
+
+
+def classifier_loss(logits: Tensor, labels: Tensor) -> Tensor:
+    """L_c: the cross-entropy of the labels over views and labelled nodes, logits of shape (views, nodes, 1)."""
+    target = labels.to(logits.dtype).expand(logits.shape[:-1])
+    return functional.binary_cross_entropy_with_logits(logits[..., 0], target)

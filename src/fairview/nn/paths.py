@@ -1,0 +1,80 @@
+"""How are the logits of all views computed? View by view for any encoder, or collapsed where that is exact.
+
+A channel mask commutes with propagation: S (X diag(m)) W = (S X) diag(m) W. So S X is computed once, and for one-layer
+encoders, whose heads are linear, the logit of view k is (S X) (m_k ∘ Wᵀw) + const: n d multiplications per view, whatever
+the hidden width. Every path gives the same numbers; autograd gives the same gradients (docs/adr/0008).
+"""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from fairview.errors import InputError
+from fairview.nn.encoders import Encoder, ForeignEncoder, GCNEncoder, GINEncoder, MLPEncoder, SAGEEncoder
+from fairview.nn.inputs import GraphInputs
+
+PathKind = Literal["auto", "general", "collapsed"]
+
+
+class Rows(Protocol):
+    """Some nodes of a graph, ready to be predicted under any masks."""
+
+    def logits(self, masks: Tensor, head: nn.Linear) -> Tensor:
+        """Head of encoder of each view: masks (views, channels) -> (views, nodes, outputs)."""
+        ...
+
+
+class Path(Protocol):
+    """A way from masks to logits, for one encoder on one graph."""
+
+    def on(self, rows: np.ndarray | None = None) -> Rows:
+        """Prepare for the given nodes; None for all. Statistics of BatchNorm always come from all nodes."""
+        ...
+
+
+def choose_path(encoder: Encoder | ForeignEncoder, inputs: GraphInputs, kind: PathKind = "auto") -> Path:
+    """The collapsed path where it is exact, else the general one; `kind` forces either."""
+    if kind != "general":
+        if isinstance(encoder, (MLPEncoder, GCNEncoder)) and encoder.spec.layers == 1:
+            from fairview.nn.linear_path import LinearPath
+
+            return LinearPath(encoder, inputs)
+        if isinstance(encoder, GINEncoder) and encoder.spec.layers == 1:
+            from fairview.nn.linear_path import NormalisedPath
+
+            return NormalisedPath(encoder, inputs)
+        if isinstance(encoder, SAGEEncoder):
+            from fairview.nn.sage_path import SagePath
+
+            return SagePath(encoder, inputs)
+        if kind == "collapsed":
+            raise InputError("path: no collapsed path for this encoder; use 'general' or 'auto'.")
+    return GeneralPath(encoder, inputs)
+
+
+class GeneralPath:
+    """View by view through the encoder itself: right for everything, and the oracle of the other paths."""
+
+    def __init__(self, encoder: Encoder | ForeignEncoder, inputs: GraphInputs) -> None:
+        self.encoder, self.inputs = encoder, inputs
+
+    def on(self, rows: np.ndarray | None = None) -> GeneralRows:
+        return GeneralRows(self, None if rows is None else torch.from_numpy(rows).to(self.inputs.device))
+
+    def representations(self, masks: Tensor) -> Tensor:
+        """Shape (views, n, hidden)."""
+        return torch.stack([self.encoder(self.inputs.x * mask, self.inputs) for mask in masks])
+
+
+class GeneralRows:
+    def __init__(self, path: GeneralPath, rows: Tensor | None) -> None:
+        self.path, self.rows = path, rows
+
+    def logits(self, masks: Tensor, head: nn.Linear) -> Tensor:
+        h = self.path.representations(masks)
+        found: Tensor = head(h if self.rows is None else h[:, self.rows])
+        return found

@@ -1,0 +1,101 @@
+"""The path of GraphSAGE: all views in one product per layer, one sparse product per layer, only the rows a loss needs.
+
+With d channels, K views and width h, the first layer of all views is [S X, X] times a (2 d, K h) matrix of masked
+weights. The second layer multiplies by its small weights first and by S afterwards, for all views at once. Only the
+last layer is restricted to a loss's rows (and the layer before it to their neighbours): BatchNorm needs all nodes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from fairview.nn.encoders import SAGEEncoder
+from fairview.nn.inputs import GraphInputs
+from fairview.nn.linear_path import update_running_statistics
+from fairview.nn.sparse import SparseMatrix
+
+
+class SagePath:
+    def __init__(self, encoder: SAGEEncoder, inputs: GraphInputs) -> None:
+        self.encoder = encoder
+        self.matrix = inputs.matrix
+        self.both = torch.cat([inputs.propagated, inputs.x], dim=1)  # [S X, X], (n, 2 d)
+
+    def on(self, rows: np.ndarray | None = None) -> SageRows:
+        return SageRows(self, rows)
+
+
+class SageRows:
+    def __init__(self, path: SagePath, rows: np.ndarray | None) -> None:
+        self.path = path
+        self.rows = None if rows is None else torch.from_numpy(rows)
+        self.last = path.matrix
+        self.touched: Tensor | None = None  # the nodes that the last layer looks at
+        self.own: Tensor | None = None  # the rows' places among them
+        if rows is not None and path.encoder.spec.layers > 1:
+            self.last, touched = path.matrix.rows(rows)
+            self.touched = torch.from_numpy(touched)
+            self.own = torch.from_numpy(np.searchsorted(touched, rows))
+
+    def logits(self, masks: Tensor, head: nn.Linear) -> Tensor:
+        h = self.representations(masks)  # (nodes, views, hidden)
+        found: Tensor = head(h)
+        return found.transpose(0, 1)
+
+    def representations(self, masks: Tensor) -> Tensor:
+        """Shape (nodes, views, hidden)."""
+        encoder, views = self.path.encoder, len(masks)
+        layers = list(encoder.layers)
+        h = self._first(layers[0], masks)
+        if len(layers) == 1:
+            return h if self.rows is None else h[self.rows]
+        for depth, layer in enumerate(layers[1:], start=1):
+            h = self._between(h, encoder.norms[depth - 1])  # (n, views * hidden)
+            if depth < len(layers) - 1:
+                h = self._next(h, self._dropout(h), layer, self.path.matrix, None, views)
+        keep = self._dropout(h)
+        if self.touched is not None:
+            h, keep = h[self.touched], keep if keep is None else keep[self.touched]
+        return self._next(h, keep, layers[-1], self.last, self.own, views)
+
+    def _first(self, layer: nn.Module, masks: Tensor) -> Tensor:
+        weight = torch.cat([layer.lin_l.weight, layer.lin_r.weight], dim=1)  # (hidden, 2 d)
+        masked = masks.repeat(1, 2)[:, None, :] * weight  # (views, hidden, 2 d)
+        h = self.path.both @ masked.flatten(0, 1).T + layer.lin_l.bias.repeat(len(masks))
+        return functional.normalize(h.view(len(h), len(masks), -1), dim=-1)
+
+    def _between(self, h: Tensor, norm: nn.BatchNorm1d) -> Tensor:
+        """ReLU and BatchNorm, each view with its own statistics, (n, views, hidden) -> (n, views * hidden)."""
+        nodes, views, hidden = h.shape
+        h = torch.relu(h).view(nodes, views * hidden)
+        scale, shift = norm.weight.repeat(views), norm.bias.repeat(views)
+        if not self.path.encoder.training:
+            mean, variance = norm.running_mean.repeat(views), norm.running_var.repeat(views)
+            return functional.batch_norm(h, mean, variance, scale, shift, training=False, eps=norm.eps)
+        mean, variance = torch.zeros_like(scale), torch.ones_like(scale)  # a momentum of 1 writes the batch's own
+        h = functional.batch_norm(h, mean, variance, scale, shift, training=True, momentum=1.0, eps=norm.eps)
+        biased = variance.view(views, hidden) * ((nodes - 1) / nodes)
+        update_running_statistics(norm, mean.view(views, hidden), biased, nodes)
+        return h
+
+    def _dropout(self, h: Tensor) -> Tensor | None:
+        """Drawn for all nodes, so that the draws do not depend on the rows; view after view, as in the general path."""
+        encoder = self.path.encoder
+        if not encoder.training or not encoder.dropout.rate:
+            return None
+        nodes, hidden = len(h), encoder.spec.hidden
+        draws = [encoder.dropout.draw((nodes, hidden), h) for _ in range(h.shape[1] // hidden)]
+        return torch.cat(draws, dim=1)
+
+    def _next(
+        self, h: Tensor, keep: Tensor | None, layer: nn.Module, matrix: SparseMatrix, own: Tensor | None, views: int
+    ) -> Tensor:
+        """normalise(S H W_lᵀ + b + H W_rᵀ), the small product first: (m, views * hidden) -> (rows, views, hidden)."""
+        h = (h if keep is None else h * keep).view(len(h), views, -1)
+        spread = matrix @ (h @ layer.lin_l.weight.T).flatten(1)
+        itself = layer.lin_r(h if own is None else h[own])
+        h = spread.view(itself.shape) + layer.lin_l.bias + itself
+        return functional.normalize(h, dim=-1)

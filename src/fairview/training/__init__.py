@@ -1,0 +1,1 @@
+"""The loop: phases, selection rule, history, checkpoint, resume."""

@@ -1,0 +1,104 @@
+"""The training loop: epochs, selection on validation, early stopping, checkpoints. It knows nothing of any method."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from fairview.errors import FairviewError
+from fairview.metrics.evaluation import Evaluation
+from fairview.metrics.undefined import Undefined
+from fairview.training.selection import SelectionRule
+from fairview.training.state import State
+
+
+class TrainingError(FairviewError):
+    """Training can't go on; the message names epoch and phase."""
+
+
+class Trainee(Protocol):
+    """What a method brings to the loop."""
+
+    def epoch(self) -> dict[str, float]:
+        """Train for one epoch; the losses by phase."""
+        ...
+
+    def validate(self) -> Evaluation:
+        """The metrics on the val split, without disturbing the training."""
+        ...
+
+    def snapshot(self) -> State:
+        """What prediction needs, as it is now."""
+        ...
+
+    def state(self) -> State:
+        """All that is needed to go on."""
+        ...
+
+    def load_state(self, state: State) -> None: ...
+
+
+@dataclass
+class Progress:
+    """How far a run has come; plain data beside the tensors of `best`."""
+
+    history: list[dict[str, Any]] = field(default_factory=list)
+    best_epoch: int = 0
+    best_score: float = -math.inf
+    best: State = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+    interrupted: bool = False
+
+    @property
+    def epochs(self) -> int:
+        return len(self.history)
+
+
+@dataclass(frozen=True)
+class Loop:
+    """Train, validate, keep the best.
+
+    Attributes:
+        epochs: how many at most.
+        rule: which epoch is the best.
+        patience: stop after so many epochs without a better one; None never does.
+        watch: called after every epoch with the progress so far: progress bars, checkpoints.
+    """
+
+    epochs: int
+    rule: SelectionRule
+    patience: int | None = None
+    watch: Callable[[Progress], None] = lambda progress: None
+
+    def run(self, trainee: Trainee, progress: Progress | None = None) -> Progress:
+        """From where `progress` stands to the end. Ctrl-C keeps the best state so far, if there is one."""
+        progress = progress or Progress()
+        try:
+            while progress.epochs < self.epochs and not self._has_waited(progress):
+                self._one_epoch(trainee, progress)
+                self.watch(progress)
+        except KeyboardInterrupt:
+            if not progress.best:
+                raise
+            progress.interrupted = True
+        return progress
+
+    def _one_epoch(self, trainee: Trainee, progress: Progress) -> None:
+        number = progress.epochs + 1
+        losses = trainee.epoch()
+        for phase, loss in losses.items():
+            if not math.isfinite(loss):
+                raise TrainingError(f"epoch {number}, {phase} phase: the loss is {loss}. Try smaller learning rates.")
+        found = trainee.validate()
+        score = self.rule.score(found)
+        if number == 1:
+            progress.left_out = self.rule.left_out(found)
+        if score > progress.best_score:
+            progress.best_score, progress.best_epoch, progress.best = score, number, trainee.snapshot()
+        metrics = {name: None if isinstance(value, Undefined) else value for name, value in found.metrics.items()}
+        progress.history.append({"epoch": number, "loss": losses, "val": metrics, "score": score})
+
+    def _has_waited(self, progress: Progress) -> bool:
+        return self.patience is not None and progress.epochs - progress.best_epoch >= self.patience

@@ -1,0 +1,37 @@
+"""Which epoch is kept? One declared rule for every method: utility minus gaps, on the validation nodes only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fairview.errors import InputError
+from fairview.metrics.evaluation import Evaluation
+from fairview.metrics.undefined import Undefined
+
+_UTILITY = ("auc", "f1", "accuracy")
+_GAPS = ("statistical_parity_gap", "equal_opportunity_gap")
+
+
+@dataclass(frozen=True)
+class SelectionRule:
+    """AUC + F1 + accuracy - weight * (statistical parity gap + equal opportunity gap), on validation.
+
+    Whether one of these is undefined depends on the validation labels and groups, not on the model, so a term that is
+    undefined is left out for every epoch alike; `left_out` says which, and why.
+
+    Paper: section 5.1.3; the published runs use weight 1.
+    """
+
+    weight: float = 1.0
+
+    def score(self, found: Evaluation) -> float:
+        utility = [found[name] for name in _UTILITY]
+        gaps = [found[name] for name in _GAPS] if self.weight else []
+        defined = [value for value in utility if not isinstance(value, Undefined)]
+        if not defined:
+            raise InputError("selection: no utility metric is defined on the val split; it has no labelled nodes.")
+        return sum(defined) - self.weight * sum(gap for gap in gaps if not isinstance(gap, Undefined))
+
+    def left_out(self, found: Evaluation) -> list[str]:
+        names = _UTILITY + (_GAPS if self.weight else ())
+        return [f"{name}: {found.undefined[name]}" for name in names if name in found.undefined]
