@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,9 @@ class Adjacency:
         self.indptr.flags.writeable = False
         self.indices.flags.writeable = False
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return rebuilt, (type(self), fields_of(self))
+
     @property
     def num_nodes(self) -> int:
         return len(self.indptr) - 1
@@ -89,7 +93,8 @@ class Adjacency:
         """The adjacency matrix A with ones as float32; its index arrays are copies."""
         ones = np.ones(self.num_pairs, dtype=np.float32)
         shape = (self.num_nodes, self.num_nodes)
-        return sparse.csr_array((ones, self.indices.copy(), self.indptr.copy()), shape=shape)
+        index = np.int32 if self.num_pairs < 2**31 else np.int64  # mixed types would make scipy copy and convert
+        return sparse.csr_array((ones, self.indices.astype(index), self.indptr.astype(index)), shape=shape)
 
     @classmethod
     def from_pairs(
@@ -147,6 +152,17 @@ class Adjacency:
         indptr = indptr.astype(np.int64, copy=False)
         indices = (keys - np.repeat(rows[:-1], np.diff(indptr))).astype(np.int32)
         return cls(indptr=indptr, indices=indices, directed=directed)
+
+
+def fields_of(frozen: Any) -> dict[str, Any]:
+    """The fields of a dataclass, read-only mappings as plain ones, for copying and pickling."""
+    fields = {part.name: getattr(frozen, part.name) for part in dataclasses.fields(frozen)}
+    return {name: dict(value) if isinstance(value, MappingProxyType) else value for name, value in fields.items()}
+
+
+def rebuilt(kind: type[Any], fields: dict[str, Any]) -> Any:
+    """The other way round, through the constructor and its checks."""
+    return kind(**fields)
 
 
 def _unique(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

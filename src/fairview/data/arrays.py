@@ -94,6 +94,8 @@ def labels_from(labels: npt.ArrayLike | None, num_nodes: int, problems: Problems
         found = sorted({str(value) for value in values.tolist()})
         problems.add(f"labels: expected 0, 1 and -1 (unlabelled), got {some(found)}.")
         return nothing
+    if values.size and set(np.unique(values).tolist()) == {UNKNOWN, 1}:
+        problems.add("labels: only -1 and 1; here -1 means unlabelled. Use 0 for the negative class.")
     return values.astype(np.int8)
 
 
@@ -112,6 +114,8 @@ def check_splits(splits: Mapping[str, npt.NDArray[Any]], num_nodes: int, problem
     """Masks of the right length, pairwise disjoint: an overlap is a leak from training into the evaluation."""
     sound = []
     for name, mask in splits.items():
+        if name == "all":
+            problems.add("split 'all': the name stands for every node already; choose another.")
         if mask.dtype != np.bool_ or mask.shape != (num_nodes,):
             problems.add(f"split '{name}': expected {num_nodes:,} booleans, got {mask.dtype} with shape {mask.shape}.")
         else:

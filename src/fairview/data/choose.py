@@ -79,7 +79,7 @@ def _column(reader: ColumnReader, name: str, categorical: Sequence[str], sensiti
             reader.add(name, "every cell is empty: there is nothing to one-hot encode. Drop the column.")
         if len(categories) > MOST_CATEGORIES:
             reader.add(name, f"{len(categories):,} different values are too many to one-hot encode. Drop the column.")
-            categories = categories[:1]
+            categories = []
         return Column(name=name, kind="categorical", categories=tuple(categories))
     if sensitive is not None and _has_texts(sensitive):
         if len(sensitive.values) == 2:

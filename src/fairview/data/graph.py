@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fairview.data.adjacency import Adjacency
+from fairview.data.adjacency import Adjacency, fields_of, rebuilt
 from fairview.data.arrays import (
     adjacency_from,
     check_splits,
@@ -52,6 +52,9 @@ class Provenance:
 
     def noting(self, *notes: str) -> Provenance:
         return dataclasses.replace(self, notes=self.notes + notes)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return rebuilt, (type(self), fields_of(self))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -108,6 +111,9 @@ class NodeGraph:
         object.__setattr__(self, "sensitive", frozen(self.sensitive, np.int16))
         masks = {name: frozen(mask, np.bool_) for name, mask in self.splits.items()}
         object.__setattr__(self, "splits", MappingProxyType(masks))
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a copy, also in another process, is checked and frozen again
+        return rebuilt, (type(self), fields_of(self))
 
     # --- making one ---------------------------------------------------------------------------------------------------
 
@@ -170,7 +176,10 @@ class NodeGraph:
         x = features_from(features, kept, problems)
         problems.raise_if_any()
         sensitive_channels = tuple(name for name in self.sensitive_channels if name in kept)
-        return self.replace(features=x.astype(np.float32), channels=kept, sensitive_channels=sensitive_channels)
+        recipe = self.recipe if kept == self.channels else None  # it would make other channels of a new table
+        return self.replace(
+            features=x.astype(np.float32), channels=kept, sensitive_channels=sensitive_channels, recipe=recipe
+        )
 
     def without_channels(self, names: Iterable[str]) -> NodeGraph:
         """The same graph without the named channels."""

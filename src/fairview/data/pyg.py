@@ -92,6 +92,7 @@ def from_pyg(
         problems.add(f"data.classes: {len(classes)} names; expected those of the negative and the positive class.")
         classes = ("0", "1")
     y = _get(data, label)
+    written = label == "y" and _get(data, "classes") is not None  # by `to_pyg`: -1 is unlabelled even beside 1 alone
     if y is None and label != "y":
         problems.add(f"data: no attribute '{label}' with the labels.{did_you_mean(label, _attributes(data))}")
     parts = {
@@ -104,7 +105,7 @@ def from_pyg(
         graph = NodeGraph.from_arrays(
             features=_numpy(data.x, "x"),
             edges=_numpy(data.edge_index, "edge_index"),
-            labels=None if y is None else _numpy(y, label),
+            labels=None if y is None or written else _numpy(y, label),
             sensitive=values,
             channels=names,
             directed=bool(_get(data, "directed")) if directed is None else directed,
@@ -115,6 +116,8 @@ def from_pyg(
             provenance=Provenance(source="torch_geometric.data.Data"),
         )
         graph = graph.replace(sensitive_channels=own_channels)
+        if y is not None and written:
+            graph = graph.replace(labels=_numpy(y, label))
     except InputError as error:
         problems.absorb(error)
     problems.raise_if_any()

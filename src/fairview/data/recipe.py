@@ -44,7 +44,7 @@ class Column(_Strict):
         if self.kind == "numeric":
             return reader.numbers(self.name)[:, None]
         texts = reader.texts(self.name)
-        if texts is None:
+        if texts is None or not self.categories:  # reported when the columns were chosen
             return np.zeros((len(reader.table), len(self.channels)))
         reader.report_new(self.name, texts, self.categories)
         codes = texts.replace_strict(

@@ -19,7 +19,7 @@ from fairview.metrics.groups import UNKNOWN
 MOST_GROUPS = 20
 """Distinct sensitive values beyond which a column is taken for a quantity."""
 
-_WHOLE = re.compile(r"0|[1-9][0-9]{0,17}")
+_WHOLE = re.compile(r"0|[1-9][0-9]*")
 
 
 def read_ids(table: Table, column: str, problems: Problems) -> tuple[str, ...] | None:
@@ -54,9 +54,11 @@ def read_ids(table: Table, column: str, problems: Problems) -> tuple[str, ...] |
 
 def id_order(ids: tuple[str, ...]) -> npt.NDArray[np.intp]:
     """The order in which a graph keeps its nodes, whatever the order of the file: whole numbers by size, else texts."""
-    if all(_WHOLE.fullmatch(value) for value in ids):
+    if not all(_WHOLE.fullmatch(value) for value in ids):
+        return np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.intp)
+    if max(map(len, ids), default=0) < 19:
         return np.argsort(np.array(ids, dtype=np.int64), kind="stable")
-    return np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.intp)
+    return np.array(sorted(range(len(ids)), key=lambda row: (len(ids[row]), ids[row])), dtype=np.intp)
 
 
 def read_label(

@@ -17,9 +17,10 @@ from fairview.data.graph import NodeGraph
 from fairview.methods.network import Network, NetworkMethod
 from fairview.nn.encoders import EncoderKind
 from fairview.nn.losses import balanced_weights, classifier_loss, discriminator_loss, generator_loss
-from fairview.nn.paths import PathKind
 from fairview.nn.regularisers import Regulariser, clamp_all, clamp_columns, limit_spectral_norm
+from fairview.nn.paths import PathKind, Rows
 from fairview.propagation.operators import OperatorKind
+from fairview.training.adam import Adam
 
 Phase = Literal["discriminator", "classifier", "generator"]
 Steps = Annotated[int, Field(ge=0)]
@@ -170,19 +171,19 @@ class Adversarial(Network):
         groups = len(graph.groups)
         self.discriminator = self.head("discriminator", 1 if groups == 2 else groups)
         self.optimisers = {
-            "discriminator": self.adam(self.discriminator, method.learning_rate_discriminator),
-            "classifier": self.adam(self.classifier, method.learning_rate_classifier),
-            "generator": self.adam(self.mask, method.learning_rate_generator) if method.feature_masks else None,
-            "encoder": self.adam(self.encoder, method.learning_rate_encoder),
+            "discriminator": Adam(self.discriminator.parameters(), method.learning_rate_discriminator),
+            "classifier": Adam(self.classifier.parameters(), method.learning_rate_classifier),
+            "encoder": Adam(self.encoder.parameters(), method.learning_rate_encoder),
         }
+        if method.feature_masks:
+            self.optimisers["generator"] = Adam(self.mask.parameters(), method.learning_rate_generator)
         known = graph.sensitive >= 0
         if method.sensitive_nodes == "train":
             known &= graph.split("train")
         self.known = known.nonzero()[0]
-        self.groups = torch.from_numpy(graph.sensitive[self.known].astype("int64"))
-        self.group_weights = (
-            balanced_weights(self.groups, groups, self.dtype) if method.balanced_discriminator else None
-        )
+        codes = torch.from_numpy(graph.sensitive[self.known].astype("int64"))
+        self.group_weights = balanced_weights(codes, groups, self.dtype) if method.balanced_discriminator else None
+        self.groups = codes.to(self.dtype) if groups == 2 else codes
         everyone = len(self.known) == graph.num_nodes
         self.everyone = self.path.on()
         self.those_known = self.everyone if everyone else self.path.on(self.known)
@@ -208,7 +209,7 @@ class Adversarial(Network):
             loss = discriminator_loss(rows.logits(masks, self.discriminator), groups, weights)
             self.step(loss, "discriminator")
         self.encoder.train()
-        return None if loss is None else float(loss)
+        return None if loss is None else loss.item()
 
     def classifier_phase(self, masks: Tensor) -> float | None:
         """Learn the labels from the same views."""
@@ -216,7 +217,7 @@ class Adversarial(Network):
         for _ in range(self.method.classifier_steps):
             loss = classifier_loss(self.train_rows.logits(masks, self.classifier), self.train_labels)
             self.step(loss, "classifier")
-        return None if loss is None else float(loss)
+        return None if loss is None else loss.item()
 
     def generator_phase(self) -> float | None:
         """Learn masks, fresh in every step, that leave the discriminator guessing."""
@@ -226,7 +227,7 @@ class Adversarial(Network):
             logits = self.sampled_rows().logits(masks, self.discriminator)
             loss = generator_loss(logits, masks, density_weight=self.method.mask_density_weight)
             self.step(loss, "generator")
-        return None if loss is None else float(loss)
+        return None if loss is None else loss.item()
 
     def clamp(self, mean_mask: Tensor) -> None:
         """Bound the encoder's first layer by what the masks keep. Paper: section 4.2."""
@@ -242,7 +243,7 @@ class Adversarial(Network):
 
     # --- the rows of a step -------------------------------------------------------------------------------------------
 
-    def adversary_rows(self) -> tuple[object, Tensor, Tensor | None]:
+    def adversary_rows(self) -> tuple[Rows, Tensor, Tensor | None]:
         """The nodes that a discriminator step looks at, with their groups and weights."""
         size = self.method.adversary_sample
         if size is None or size >= len(self.known):
@@ -251,7 +252,7 @@ class Adversarial(Network):
         weights = None if self.group_weights is None else self.group_weights[chosen]
         return self.path.on(self.known[chosen]), self.groups[chosen], weights
 
-    def sampled_rows(self) -> object:
+    def sampled_rows(self) -> Rows:
         """The nodes that a generator step looks at."""
         size = self.method.adversary_sample
         if size is None or size >= self.graph.num_nodes:

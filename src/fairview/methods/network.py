@@ -20,10 +20,11 @@ from fairview.nn.encoders import Encoder, EncoderSpec, ForeignEncoder
 from fairview.nn.inputs import GraphInputs
 from fairview.nn.mask import ChannelMask
 from fairview.nn.paths import choose_path
+from fairview.training.adam import Adam
 from fairview.training.loop import Loop, Progress
 from fairview.training.randomness import Streams
 from fairview.training.selection import SelectionRule
-from fairview.training.state import State, below, load_modules, load_optimisers, module_state, optimiser_state, prefixed
+from fairview.training.state import State, below, load_modules, module_state, prefixed
 
 
 class NetworkMethod(BaseEstimator):  # type: ignore[misc]
@@ -141,12 +142,12 @@ class Network:
         self.clamp_mask = torch.ones(len(self.channels), dtype=self.dtype)
         self.evaluation_noise = self.mask.noise(views, self.streams["evaluation"])
         train, val = training_rows(graph), (graph.split("val") & graph.labelled).nonzero()[0]
-        self.train_rows, self.train_labels = self.path.on(train), torch.from_numpy(graph.labels[train].astype("int64"))
+        self.train_rows, self.train_labels = self.path.on(train), torch.tensor(graph.labels[train], dtype=self.dtype)
         self.val_rows = self.path.on(val)
         self.evaluator = Evaluator.from_codes(
             graph.labels[val], codes=graph.sensitive[val], groups=graph.groups, threshold=0.0
         )
-        self.optimisers: dict[str, torch.optim.Optimizer | None] = {}
+        self.optimisers: dict[str, Adam] = {}
 
     # --- parts --------------------------------------------------------------------------------------------------------
 
@@ -155,10 +156,6 @@ class Network:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.streams.seed(name))
             return nn.Linear(self.width, outputs).to(self.dtype)
-
-    def adam(self, module: nn.Module, rate: float, weight_decay: float = 0.0) -> torch.optim.Optimizer:
-        parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
-        return torch.optim.Adam(parameters, lr=rate, weight_decay=weight_decay, fused=True)
 
     def draw_masks(self) -> Tensor:
         """K fresh masks with gradients to their scores; ones without feature masks."""
@@ -181,13 +178,13 @@ class Network:
 
     def step(self, loss: Tensor, phase: str) -> None:
         """One step of the optimisers of a phase; gradients of nothing else are computed."""
-        chosen = [found for name in self.updates(phase) if (found := self.optimisers[name]) is not None]
-        parameters = [parameter for optimiser in chosen for parameter in optimiser.param_groups[0]["params"]]
+        chosen = [self.optimisers[name] for name in self.updates(phase) if name in self.optimisers]
+        parameters = [parameter for optimiser in chosen for parameter in optimiser.parameters]
         gradients = torch.autograd.grad(loss, parameters, allow_unused=True)
-        for parameter, gradient in zip(parameters, gradients, strict=True):
-            parameter.grad = gradient
+        start = 0
         for optimiser in chosen:
-            optimiser.step()
+            optimiser.step(gradients[start : start + len(optimiser.parameters)])
+            start += len(optimiser.parameters)
 
     # --- what the loop asks for ---------------------------------------------------------------------------------------
 
@@ -211,16 +208,17 @@ class Network:
         return module_state(self.modules) | masks
 
     def state(self) -> State:
-        used = {name: optimiser for name, optimiser in self.optimisers.items() if optimiser is not None}
-        found = prefixed("now", self.snapshot()) | prefixed("adam", optimiser_state(used))
+        found = prefixed("now", self.snapshot())
+        for name, optimiser in self.optimisers.items():
+            found |= prefixed(f"adam.{name}", optimiser.state())
         return found | prefixed("random", self.streams.state() | {"global": torch.get_rng_state()})
 
     def load_state(self, state: State) -> None:
         now, random = below(state, "now"), below(state, "random")
         load_modules(self.modules, now)
         self.clamp_mask = now["clamp_mask"].clone()
-        used = {name: optimiser for name, optimiser in self.optimisers.items() if optimiser is not None}
-        load_optimisers(used, below(state, "adam"))
+        for name, optimiser in self.optimisers.items():
+            optimiser.load_state(below(state, f"adam.{name}"))
         torch.set_rng_state(random.pop("global"))
         self.streams.load_state(random)
 

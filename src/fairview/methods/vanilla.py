@@ -18,6 +18,7 @@ from fairview.nn.encoders import EncoderKind
 from fairview.nn.losses import classifier_loss
 from fairview.nn.paths import PathKind
 from fairview.propagation.operators import OperatorKind
+from fairview.training.adam import Adam
 
 
 class Vanilla(NetworkMethod):
@@ -39,7 +40,7 @@ class Vanilla(NetworkMethod):
         weight_decay: Weight = 1e-5,
         sensitive_channels: bool = True,
         epochs: Annotated[int, Field(ge=1)] = 1000,
-        selection_weight: Weight = 1.0,
+        selection_weight: Weight = 0.0,
         patience: Annotated[int, Field(ge=1)] | None = None,
         path: PathKind = "auto",
         precision: Literal["float32", "float64"] = "float32",
@@ -73,9 +74,11 @@ class Plain(Network):
     def __init__(self, method: Vanilla, graph: NodeGraph) -> None:
         super().__init__(method, graph, views=1, masked=False)
         both = nn.ModuleList([self.encoder, self.classifier])
-        self.optimisers = {"classifier": self.adam(both, method.learning_rate, method.weight_decay)}
+        self.optimisers = {
+            "classifier": Adam(both.parameters(), method.learning_rate, weight_decay=method.weight_decay)
+        }
 
     def epoch(self) -> dict[str, float]:
         loss = classifier_loss(self.train_rows.logits(self.draw_masks(), self.classifier), self.train_labels)
         self.step(loss, "classifier")
-        return {"classifier": float(loss)}
+        return {"classifier": loss.item()}

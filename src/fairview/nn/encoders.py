@@ -1,13 +1,14 @@
 """Which graph neural network? MLP, GCN, GIN and GraphSAGE from PyG's convolutions, in the paper's shapes by default.
 
-An encoder maps (x, inputs) to representations of shape (n, hidden), one view at a time: that is the general path, right for
-every encoder. `fairview.nn.paths` knows quicker ways that give the same numbers.
+An encoder maps (x, inputs) to representations of shape (n, hidden), one view at a time: that is the general path, right
+for every encoder. `fairview.nn.paths` knows quicker ways that give the same numbers.
 
 Paper: appendix B.1. In the published runs GCN and GIN have one layer and no activation, SAGE two.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, Literal, get_args
 
 import torch
@@ -59,7 +60,7 @@ class EncoderSpec(BaseModel):
         return Operator(kind=self.operator or _OPERATORS[self.kind], self_loops=self.self_loops)
 
     def build(self, channels: int, seed: int) -> Encoder:
-        """A fresh encoder; its first weights depend on the seed alone, and the global random state is left as it was."""
+        """A fresh encoder; its weights depend on the seed alone, and the global random state is left as it was."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             return _CLASSES[self.kind](channels, self)
@@ -81,7 +82,7 @@ class Encoder(nn.Module):
     def between(self, h: Tensor) -> Tensor:
         """ReLU and dropout, between two layers."""
         h = torch.relu(h)
-        return h * self.dropout.draw(tuple(h.shape), h) if self.training and self.dropout.rate else h
+        return h * self.dropout.draw(h) if self.training and self.dropout.rate else h
 
 
 class MLPEncoder(Encoder):
@@ -90,9 +91,9 @@ class MLPEncoder(Encoder):
     def __init__(self, channels: int, spec: EncoderSpec) -> None:
         super().__init__(spec)
         widths = [channels] + [spec.hidden] * spec.layers
-        self.layers = nn.ModuleList(nn.Linear(*pair) for pair in zip(widths, widths[1:], strict=False))
+        self.layers = nn.ModuleList(nn.Linear(*pair) for pair in pairwise(widths))
 
-    def forward(self, x: Tensor, inputs: GraphInputs) -> Tensor:
+    def forward(self, x: Tensor, inputs: GraphInputs) -> Tensor:  # noqa: ARG002 - an MLP looks at no links
         for depth, layer in enumerate(self.layers):
             x = layer(self.between(x) if depth else x)
         return x
@@ -109,9 +110,7 @@ class GCNEncoder(Encoder):
         super().__init__(spec)
         widths = [channels] + [spec.hidden] * spec.layers
         # S carries the normalisation and the self-loops already, which is what `cached=True` would keep
-        self.layers = nn.ModuleList(
-            GCNConv(*pair, normalize=False, add_self_loops=False) for pair in zip(widths, widths[1:], strict=False)
-        )
+        self.layers = nn.ModuleList(GCNConv(*pair, normalize=False, add_self_loops=False) for pair in pairwise(widths))
 
     def forward(self, x: Tensor, inputs: GraphInputs) -> Tensor:
         for depth, layer in enumerate(self.layers):
@@ -129,13 +128,9 @@ class GINEncoder(Encoder):
     def __init__(self, channels: int, spec: EncoderSpec) -> None:
         super().__init__(spec)
         widths = [channels] + [spec.hidden] * spec.layers
-        blocks = [
-            nn.Sequential(nn.Linear(*pair), nn.BatchNorm1d(pair[1])) for pair in zip(widths, widths[1:], strict=False)
-        ]
+        blocks = [nn.Sequential(nn.Linear(*pair), nn.BatchNorm1d(pair[1])) for pair in pairwise(widths)]
         self.sums = spec.operator in (None, "sum")
-        self.layers = nn.ModuleList(
-            GINConv(block, eps=spec.self_loops - 1) if self.sums else block for block in blocks
-        )
+        self.layers = nn.ModuleList(GINConv(block, eps=spec.self_loops - 1) if self.sums else block for block in blocks)
         self.aggregate = SimpleConv(aggr="sum")
 
     def forward(self, x: Tensor, inputs: GraphInputs) -> Tensor:
@@ -165,12 +160,11 @@ class SAGEEncoder(Encoder):
     def __init__(self, channels: int, spec: EncoderSpec) -> None:
         super().__init__(spec)
         if spec.operator not in (None, "mean", "sum") or spec.self_loops not in (0.0, 1.0):
-            raise InputError(
-                f"sage: operator '{spec.operator}' with {spec.self_loops:g} self-loops; it takes mean or sum, and 0 or 1."
-            )
+            given = f"operator '{spec.operator or 'mean'}' with {spec.self_loops:g} self-loops"
+            raise InputError(f"sage: {given}; it takes the operators mean and sum, and 0 or 1 self-loops.")
         widths = [channels] + [spec.hidden] * spec.layers
         self.layers = nn.ModuleList(
-            SAGEConv(*pair, aggr=spec.operator or "mean", normalize=True) for pair in zip(widths, widths[1:], strict=False)
+            SAGEConv(*pair, aggr=spec.operator or "mean", normalize=True) for pair in pairwise(widths)
         )
         self.norms = nn.ModuleList(nn.BatchNorm1d(spec.hidden) for _ in range(spec.layers - 1))
         for norm in self.norms:
@@ -184,7 +178,7 @@ class SAGEEncoder(Encoder):
 
     def transition(self, h: Tensor, depth: int) -> Tensor:
         h = self.norms[depth - 1](torch.relu(h))
-        return h * self.dropout.draw(tuple(h.shape), h) if self.training and self.dropout.rate else h
+        return h * self.dropout.draw(h) if self.training and self.dropout.rate else h
 
     @property
     def first_weights(self) -> list[Tensor]:

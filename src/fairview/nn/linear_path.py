@@ -13,7 +13,7 @@ from fairview.nn.inputs import GraphInputs
 class LinearPath:
     """MLP and GCN: H_k = P diag(m_k) Wᵀ + b with P = S X, so with a head (V, c)
 
-        logits_k = P (m_k ∘ V W)ᵀ + V b + c.
+    logits_k = P (m_k ∘ V W)ᵀ + V b + c.
     """
 
     def __init__(self, encoder: MLPEncoder | GCNEncoder, inputs: GraphInputs) -> None:
@@ -47,8 +47,8 @@ class LinearRows:
 class NormalisedPath:
     """GIN: H_k = BatchNorm(P diag(m_k) Wᵀ + b) with P = S X.
 
-    A hidden unit with weights u = m_k ∘ W_j has the batch mean p̄·u + b_j and the batch variance uᵀ C u, with p̄ and C the
-    mean and the covariance of P's rows, computed once. With r_j = (uᵀ C u + ε)^-1/2 and BatchNorm's γ, β
+    A hidden unit with weights u = m_k ∘ W_j has the batch mean p̄·u + b_j and the batch variance uᵀ C u, with p̄ and C
+    the mean and the covariance of P's rows, computed once. With r_j = (uᵀ C u + ε)^-1/2 and BatchNorm's γ, β
 
         logits_k = (P - p̄) (m_k ∘ (V ∘ γ ∘ r) W)ᵀ + V β + c,
 

@@ -1,10 +1,12 @@
 """What do discriminator, generator and classifier minimise? All on logits, so that large ones stay finite.
 
-Logits have the shape (views, nodes, outputs): one output for two groups or classes, one per group for more. Every loss is
-a mean over views and nodes.
+Logits have the shape (views, nodes, outputs): one output for two groups or classes, one per group for more. Every loss
+is a mean over views and nodes.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,18 +20,19 @@ def discriminator_loss(logits: Tensor, groups: Tensor, weights: Tensor | None = 
 
     Args:
         logits: (views, nodes, 1) for two groups, (views, nodes, groups) for more.
-        groups: codes, (nodes,).
+        groups: codes, (nodes,); for two groups 0 and 1 in the dtype of the logits.
         weights: per node, for a group-balanced loss; they should average to 1.
     """
     if logits.shape[-1] == 1:
-        target = groups.to(logits.dtype).expand(logits.shape[:-1])
-        each = functional.binary_cross_entropy_with_logits(
-            logits[..., 0], target, reduction="none" if weights is not None else "mean"
-        )
-    else:
-        flat = functional.cross_entropy(logits.flatten(0, 1), groups.repeat(len(logits)), reduction="none")
-        each = flat.view(logits.shape[:-1])
-    return (each * weights if weights is not None else each).mean()
+        return _binary_cross_entropy(logits[..., 0], groups, weights)
+    each = functional.cross_entropy(logits.flatten(0, 1), groups.repeat(len(logits)), reduction="none")
+    each = each.view(logits.shape[:-1])
+    return (each if weights is None else each * weights).mean()
+
+
+def classifier_loss(logits: Tensor, labels: Tensor) -> Tensor:
+    """L_c: the cross-entropy of the labels over views and labelled nodes, logits of shape (views, nodes, 1)."""
+    return _binary_cross_entropy(logits[..., 0], labels, None)
 
 
 def balanced_weights(groups: Tensor, count: int, dtype: torch.dtype) -> Tensor:
@@ -52,7 +55,7 @@ def generator_loss(logits: Tensor, masks: Tensor | None = None, *, density_weigh
     Differs: α multiplies a mean over channels, as in the published runs, so that it does not depend on their number.
     """
     if logits.shape[-1] == 1:
-        loss = (torch.sigmoid(logits) - 0.5).square().mean()
+        loss: Tensor = _Guessing.apply(logits)
     else:
         loss = (torch.softmax(logits, dim=-1) - 1 / logits.shape[-1]).square().mean()
     if masks is not None and density_weight:
@@ -60,7 +63,38 @@ def generator_loss(logits: Tensor, masks: Tensor | None = None, *, density_weigh
     return loss
 
 
-def classifier_loss(logits: Tensor, labels: Tensor) -> Tensor:
-    """L_c: the cross-entropy of the labels over views and labelled nodes, logits of shape (views, nodes, 1)."""
-    target = labels.to(logits.dtype).expand(logits.shape[:-1])
-    return functional.binary_cross_entropy_with_logits(logits[..., 0], target)
+# --- closed forms: a third of the kernels that autograd would run, which is what small graphs wait for -----------------
+
+
+def _binary_cross_entropy(logits: Tensor, targets: Tensor, weights: Tensor | None) -> Tensor:
+    loss: Tensor = _BinaryCrossEntropy.apply(logits, targets, weights)
+    return loss
+
+
+class _BinaryCrossEntropy(torch.autograd.Function):
+    """mean of log(1 + exp z) - y z, with the gradient (σ(z) - y) / n."""
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, targets: Tensor, weights: Tensor | None) -> Tensor:
+        difference = torch.sigmoid(logits) - targets
+        each = functional.softplus(logits, threshold=50) - targets * logits
+        ctx.gradient = difference if weights is None else difference * weights
+        return (each if weights is None else each * weights).mean()
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, None, None]:
+        return ctx.gradient * (upstream[0] / ctx.gradient.numel()), None, None
+
+
+class _Guessing(torch.autograd.Function):
+    """mean of c² with c = σ(z) - 1/2; its gradient is 2 c (1/4 - c²) / n."""
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor) -> Tensor:
+        ctx.centred = torch.sigmoid(logits) - 0.5
+        return ctx.centred.square().mean()
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Tensor) -> Tensor:
+        centred: Tensor = ctx.centred
+        return centred * (0.25 - centred.square()) * (2 * upstream[0] / centred.numel())

@@ -38,9 +38,8 @@ class ChannelMask(nn.Module):
 
         Drawn in float64, so that a model in float64 sees the same draws as one in float32.
         """
-        shape = (views, len(self.scores))
-        uniform = torch.rand(shape, dtype=torch.float64, generator=generator).clamp_(1e-12, 1 - 1e-12)
-        return (torch.log(uniform) - torch.log1p(-uniform)).to(self.scores)
+        uniform = torch.rand((views, len(self.scores)), dtype=torch.float64, generator=generator)
+        return torch.logit(uniform, eps=1e-12).to(self.scores)
 
     def forward(self, noise: Tensor) -> Tensor:
         """Masks of shape (views, d) for given noise, with gradients to the scores."""

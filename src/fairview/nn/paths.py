@@ -1,8 +1,8 @@
 """How are the logits of all views computed? View by view for any encoder, or collapsed where that is exact.
 
 A channel mask commutes with propagation: S (X diag(m)) W = (S X) diag(m) W. So S X is computed once, and for one-layer
-encoders, whose heads are linear, the logit of view k is (S X) (m_k ∘ Wᵀw) + const: n d multiplications per view, whatever
-the hidden width. Every path gives the same numbers; autograd gives the same gradients (docs/adr/0008).
+encoders, whose heads are linear, the logit of view k is (S X) (m_k ∘ Wᵀw) + const: n d multiplications per view,
+whatever the hidden width. Every path gives the same numbers; autograd gives the same gradients (docs/adr/0008).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from fairview.errors import InputError
+from fairview.nn.dropout import DropoutSource
 from fairview.nn.encoders import Encoder, ForeignEncoder, GCNEncoder, GINEncoder, MLPEncoder, SAGEEncoder
 from fairview.nn.inputs import GraphInputs
 
@@ -67,7 +68,15 @@ class GeneralPath:
 
     def representations(self, masks: Tensor) -> Tensor:
         """Shape (views, n, hidden)."""
-        return torch.stack([self.encoder(self.inputs.x * mask, self.inputs) for mask in masks])
+        dropout = getattr(self.encoder, "dropout", None)
+        found = []
+        if isinstance(dropout, DropoutSource):
+            dropout.begin(len(masks))
+        for mask in masks:
+            if isinstance(dropout, DropoutSource):
+                dropout.next_view()
+            found.append(self.encoder(self.inputs.x * mask, self.inputs))
+        return torch.stack(found)
 
 
 class GeneralRows:

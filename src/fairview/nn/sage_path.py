@@ -7,6 +7,8 @@ last layer is restricted to a loss's rows (and the layer before it to their neig
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -16,6 +18,9 @@ from fairview.nn.encoders import SAGEEncoder
 from fairview.nn.inputs import GraphInputs
 from fairview.nn.linear_path import update_running_statistics
 from fairview.nn.sparse import SparseMatrix
+
+
+_SHORTEST = 1e-12
 
 
 class SagePath:
@@ -55,8 +60,8 @@ class SageRows:
         for depth, layer in enumerate(layers[1:], start=1):
             h = self._between(h, encoder.norms[depth - 1])  # (n, views * hidden)
             if depth < len(layers) - 1:
-                h = self._next(h, self._dropout(h), layer, self.path.matrix, None, views)
-        keep = self._dropout(h)
+                h = self._next(h, self._dropout(h, views), layer, self.path.matrix, None, views)
+        keep = self._dropout(h, views)
         if self.touched is not None:
             h, keep = h[self.touched], keep if keep is None else keep[self.touched]
         return self._next(h, keep, layers[-1], self.last, self.own, views)
@@ -64,8 +69,8 @@ class SageRows:
     def _first(self, layer: nn.Module, masks: Tensor) -> Tensor:
         weight = torch.cat([layer.lin_l.weight, layer.lin_r.weight], dim=1)  # (hidden, 2 d)
         masked = masks.repeat(1, 2)[:, None, :] * weight  # (views, hidden, 2 d)
-        h = self.path.both @ masked.flatten(0, 1).T + layer.lin_l.bias.repeat(len(masks))
-        return functional.normalize(h.view(len(h), len(masks), -1), dim=-1)
+        h = torch.addmm(layer.lin_l.bias.repeat(len(masks)), self.path.both, masked.flatten(0, 1).T)
+        return unit_length(h.view(len(h), len(masks), -1))
 
     def _between(self, h: Tensor, norm: nn.BatchNorm1d) -> Tensor:
         """ReLU and BatchNorm, each view with its own statistics, (n, views, hidden) -> (n, views * hidden)."""
@@ -81,21 +86,47 @@ class SageRows:
         update_running_statistics(norm, mean.view(views, hidden), biased, nodes)
         return h
 
-    def _dropout(self, h: Tensor) -> Tensor | None:
-        """Drawn for all nodes, so that the draws do not depend on the rows; view after view, as in the general path."""
+    def _dropout(self, h: Tensor, views: int) -> Tensor | None:
+        """Drawn for all nodes, so that the draws do not depend on the rows; (n, views * hidden)."""
         encoder = self.path.encoder
         if not encoder.training or not encoder.dropout.rate:
             return None
-        nodes, hidden = len(h), encoder.spec.hidden
-        draws = [encoder.dropout.draw((nodes, hidden), h) for _ in range(h.shape[1] // hidden)]
-        return torch.cat(draws, dim=1)
+        return encoder.dropout.all_views(len(h), views, encoder.spec.hidden, h).flatten(1)
 
     def _next(
         self, h: Tensor, keep: Tensor | None, layer: nn.Module, matrix: SparseMatrix, own: Tensor | None, views: int
     ) -> Tensor:
         """normalise(S H W_lᵀ + b + H W_rᵀ), the small product first: (m, views * hidden) -> (rows, views, hidden)."""
         h = (h if keep is None else h * keep).view(len(h), views, -1)
-        spread = matrix @ (h @ layer.lin_l.weight.T).flatten(1)
-        itself = layer.lin_r(h if own is None else h[own])
-        h = spread.view(itself.shape) + layer.lin_l.bias + itself
-        return functional.normalize(h, dim=-1)
+        left, right = layer.lin_l, layer.lin_r
+        if own is None:
+            both = h @ torch.cat([left.weight, right.weight]).T
+            spread, itself = both.split(left.out_channels, dim=-1)
+        else:
+            spread, itself = h @ left.weight.T, h[own] @ right.weight.T
+        spread = matrix @ spread.flatten(1)
+        return unit_length(spread.view(itself.shape) + itself + left.bias)
+
+
+def unit_length(h: Tensor) -> Tensor:
+    """h / max(|h|, 1e-12) along the last dimension: `functional.normalize` with a backward of four kernels."""
+    found: Tensor = _UnitLength.apply(h)
+    return found
+
+
+class _UnitLength(torch.autograd.Function):
+    """y = h r with r = 1 / max(|h|, ε); the gradient is r (g - y (y·g)), and r g where |h| < ε."""
+
+    @staticmethod
+    def forward(ctx: Any, h: Tensor) -> Tensor:
+        length = torch.linalg.vector_norm(h, dim=-1, keepdim=True)
+        reciprocal = 1 / length.clamp(min=_SHORTEST)
+        y = h * reciprocal
+        ctx.save_for_backward(y, reciprocal, (length > _SHORTEST).to(h))
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Tensor) -> Tensor:
+        y, reciprocal, long = ctx.saved_tensors
+        along = (y * upstream[0]).sum(dim=-1, keepdim=True) * long
+        return torch.addcmul(upstream[0], y, along, value=-1).mul_(reciprocal)

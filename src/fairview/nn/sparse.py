@@ -1,6 +1,7 @@
 """A sparse matrix times a wide dense one, forwards and backwards, as quickly as the machine allows.
 
-PyTorch's own backward of a sparse product transposes the matrix anew each time. Here the transpose is made once and kept.
+PyTorch's own backward of a sparse product transposes the matrix each time anew. Here the transpose is made once, and
+kept.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What does a graph convolution do before its weights? It multiplies the features by a fixed matrix S.
 
-With A the adjacency matrix without self-loops, c the number of self-loops that each node gets, and D the diagonal of the
-row sums of A + c I:
+With A the adjacency matrix without self-loops, c the number of self-loops that each node gets, and D the diagonal of
+the row sums of A + c I:
 
     gcn    S = D^-1/2 (A + c I) D^-1/2      GCN, c = 1; PyG's `improved=True` is c = 2
     mean   S = D^-1 (A + c I)               GraphSAGE's mean; a node without neighbours and loops keeps nothing
@@ -57,7 +57,7 @@ class Operator(BaseModel):
             if self.kind == "gcn":
                 a = sparse.csr_array(a @ sparse.diags_array(inverse))
         a.sort_indices()
-        return a.astype(dtype)
+        return sparse.csr_array(a.astype(dtype))
 
 
 def propagate(adjacency: Adjacency, features: Matrix, operator: Operator, *, hops: int = 1) -> list[Matrix]:

@@ -64,13 +64,13 @@ class Loop:
         epochs: how many at most.
         rule: which epoch is the best.
         patience: stop after so many epochs without a better one; None never does.
-        watch: called after every epoch with the progress so far: progress bars, checkpoints.
+        watch: called after every epoch with the progress so far; for progress bars and checkpoints.
     """
 
     epochs: int
     rule: SelectionRule
     patience: int | None = None
-    watch: Callable[[Progress], None] = lambda progress: None
+    watch: Callable[[Progress], None] | None = None
 
     def run(self, trainee: Trainee, progress: Progress | None = None) -> Progress:
         """From where `progress` stands to the end. Ctrl-C keeps the best state so far, if there is one."""
@@ -78,7 +78,8 @@ class Loop:
         try:
             while progress.epochs < self.epochs and not self._has_waited(progress):
                 self._one_epoch(trainee, progress)
-                self.watch(progress)
+                if self.watch is not None:
+                    self.watch(progress)
         except KeyboardInterrupt:
             if not progress.best:
                 raise

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import torch
 from torch import Tensor, nn
 
 State = dict[str, Tensor]
@@ -20,35 +19,17 @@ def module_state(modules: Mapping[str, nn.Module]) -> State:
 
 
 def load_modules(modules: Mapping[str, nn.Module], state: Mapping[str, Tensor]) -> None:
+    """Copy a `module_state` back, in place."""
     for name, module in modules.items():
-        module.load_state_dict(_below(state, name), strict=True)
-
-
-def optimiser_state(optimisers: Mapping[str, torch.optim.Optimizer]) -> State:
-    """Moments and step counts of every parameter, in the order of the optimiser's own list."""
-    found = {}
-    for name, optimiser in optimisers.items():
-        for place, parameter in enumerate(optimiser.param_groups[0]["params"]):
-            for key, value in optimiser.state.get(parameter, {}).items():
-                found[f"{name}.{place}.{key}"] = torch.as_tensor(value).detach().clone()
-    return found
-
-
-def load_optimisers(optimisers: Mapping[str, torch.optim.Optimizer], state: Mapping[str, Tensor]) -> None:
-    for name, optimiser in optimisers.items():
-        for place, parameter in enumerate(optimiser.param_groups[0]["params"]):
-            own = _below(state, f"{name}.{place}")
-            if own:
-                optimiser.state[parameter] = {key: value.clone() for key, value in own.items()}
+        module.load_state_dict(below(state, name), strict=True)
 
 
 def prefixed(prefix: str, state: Mapping[str, Tensor]) -> State:
+    """Every key under another one."""
     return {f"{prefix}.{key}": value for key, value in state.items()}
 
 
-def _below(state: Mapping[str, Tensor], prefix: str) -> State:
+def below(state: Mapping[str, Tensor], prefix: str) -> State:
+    """The other way round: what stands under a key."""
     start = f"{prefix}."
     return {key[len(start) :]: value for key, value in state.items() if key.startswith(start)}
-
-
-below = _below

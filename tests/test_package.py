@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import importlib.metadata
+import subprocess
+import sys
+
+import pytest
+
+import fairview as fv
+
+
+@pytest.mark.parametrize("name", fv.__all__)
+def test_every_public_name_is_there(name):
+    assert getattr(fv, name) is not None
+
+
+def test_the_lists_of_public_names_agree():
+    assert set(fv.__all__) == {*fv._HOME, "metrics", "__version__"}
+    assert fv.__all__ == sorted(fv.__all__)
+    assert dir(fv) == sorted(fv.__all__)
+
+
+def test_a_name_that_is_not_there():
+    with pytest.raises(AttributeError, match="^module 'fairview' has no attribute 'load_datset'$"):
+        fv.load_datset  # noqa: B018
+
+
+def test_the_version_is_that_of_the_installed_package():
+    assert fv.__version__ == importlib.metadata.version("fairview")
+
+
+def loaded_after(statement: str) -> set[str]:
+    heavy = ("torch", "torch_geometric", "polars", "pandas", "scipy", "sklearn", "pydantic", "rich", "typer", "numpy")
+    code = f"import sys\n{statement}\nprint(*[name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_importing_the_package_imports_nothing_heavy():
+    assert loaded_after("import fairview") == set()
+
+
+def test_torch_is_imported_for_pyg_only():
+    made = "import fairview as fv; fv.load_dataset('german'); fv.Constant"
+    assert not {"torch", "torch_geometric", "pandas", "rich", "typer"} & loaded_after(made)
