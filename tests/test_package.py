@@ -42,4 +42,4 @@ def test_importing_the_package_imports_nothing_heavy():
 
 def test_torch_is_imported_for_pyg_only():
     made = "import fairview as fv; fv.load_dataset('german'); fv.Constant"
-    assert not {"torch", "torch_geometric", "pandas", "rich", "typer"} & loaded_after(made)
+    assert not {"torch", "torch_geometric", "rich", "typer"} & loaded_after(made)

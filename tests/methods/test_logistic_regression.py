@@ -51,7 +51,7 @@ def test_channels_are_matched_by_name(german):
 def test_lacking_channels_are_refused(german):
     fitted = fv.LogisticRegression().fit(german)
     with pytest.raises(
-        fv.InputError, match=r"^predict: the graph lacks channels that the model was fitted with: 'Age', 'Gender'\.$"
+        fv.InputError, match=r"^predict: the graph lacks channels that the model was fitted with: 'Gender', 'Age'\.$"
     ):
         fitted.predict_proba(german.without_channels(["Gender", "Age"]))
 

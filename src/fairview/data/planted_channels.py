@@ -128,7 +128,7 @@ class _Groups:
         return np.bincount(self.codes, weights=values, minlength=self.number) / self.sizes
 
     def of_each_node(self, per_group: Moments) -> FloatArray:
-        return per_group.astype(np.float32)[self.codes]
+        return np.asarray(per_group.astype(np.float32)[self.codes])
 
 
 @dataclass(frozen=True)

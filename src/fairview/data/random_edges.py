@@ -92,7 +92,7 @@ def apportion(total: int, weights: IntArray | npt.NDArray[np.float64], capacity:
         counts[by_remainder[: rest - int(counts.sum())]] += 1
         counts[full] = capacity[full]
         if (counts <= capacity).all():
-            return counts
+            return np.asarray(counts, dtype=np.int64)
         full |= counts > capacity
 
 

@@ -188,6 +188,10 @@ class Network:
 
     # --- what the loop asks for ---------------------------------------------------------------------------------------
 
+    def epoch(self) -> dict[str, float]:
+        """Train for one epoch; the losses by phase."""
+        raise AssertionError("every network trains in its own way")
+
     @torch.no_grad()
     def validate(self) -> Evaluation:
         """Metrics of the mean logits over the evaluation masks, on the labelled val nodes."""

@@ -63,16 +63,23 @@ class EncoderSpec(BaseModel):
         """A fresh encoder; its weights depend on the seed alone, and the global random state is left as it was."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            return _CLASSES[self.kind](channels, self)
+            made: Encoder = _CLASSES[self.kind](channels, self)
+            return made
 
 
 class Encoder(nn.Module):
     """What the built-in encoders share: their shape, the source of dropout, and the weights that a clamp acts on."""
 
+    layers: nn.ModuleList
+
     def __init__(self, spec: EncoderSpec) -> None:
         super().__init__()
         self.spec = spec
         self.dropout = DropoutSource(spec.dropout)
+
+    def layer(self, depth: int) -> Any:
+        """A layer, as what it is: PyG's convolutions carry no types."""
+        return self.layers[depth]
 
     @property
     def first_weights(self) -> list[Tensor]:
@@ -100,7 +107,7 @@ class MLPEncoder(Encoder):
 
     @property
     def first_weights(self) -> list[Tensor]:
-        return [self.layers[0].weight]
+        return [self.layer(0).weight]
 
 
 class GCNEncoder(Encoder):
@@ -119,7 +126,7 @@ class GCNEncoder(Encoder):
 
     @property
     def first_weights(self) -> list[Tensor]:
-        return [self.layers[0].lin.weight]
+        return [self.layer(0).lin.weight]
 
 
 class GINEncoder(Encoder):
@@ -139,15 +146,25 @@ class GINEncoder(Encoder):
             x = layer(x, inputs.edge_index) if self.sums else layer(self.aggregate(x, *inputs.weighted_edges))
         return x
 
-    def block(self, depth: int) -> nn.Sequential:
-        """Linear and BatchNorm of a layer."""
-        layer = self.layers[depth]
-        found: nn.Sequential = layer.nn if self.sums else layer
+    @property
+    def linear(self) -> nn.Linear:
+        """Of the first layer."""
+        found: nn.Linear = self._block[0]
         return found
 
     @property
+    def norm(self) -> nn.BatchNorm1d:
+        """Of the first layer."""
+        found: nn.BatchNorm1d = self._block[1]
+        return found
+
+    @property
+    def _block(self) -> Any:
+        return self.layer(0).nn if self.sums else self.layer(0)
+
+    @property
     def first_weights(self) -> list[Tensor]:
-        return [self.block(0)[0].weight]
+        return [self.linear.weight]
 
 
 class SAGEEncoder(Encoder):
@@ -182,7 +199,7 @@ class SAGEEncoder(Encoder):
 
     @property
     def first_weights(self) -> list[Tensor]:
-        return [self.layers[0].lin_l.weight, self.layers[0].lin_r.weight]
+        return [self.layer(0).lin_l.weight, self.layer(0).lin_r.weight]
 
 
 class ForeignEncoder(nn.Module):
@@ -204,7 +221,7 @@ class ForeignEncoder(nn.Module):
     @property
     def first_weights(self) -> list[Tensor]:
         for part in [*self.module.children(), self.module]:
-            found = [p for p in part.parameters() if p.ndim == 2 and p.shape[1] == self._channels]
+            found: list[Tensor] = [p for p in part.parameters() if p.ndim == 2 and p.shape[1] == self._channels]
             if found:
                 return found
         return []

@@ -29,8 +29,7 @@ class LinearPath:
 
     @property
     def bias(self) -> Tensor:
-        layer = self.encoder.layers[0]
-        bias: Tensor = layer.bias
+        bias: Tensor = self.encoder.layer(0).bias
         return bias
 
 
@@ -68,18 +67,6 @@ class NormalisedPath:
     def on(self, rows: np.ndarray | None = None) -> NormalisedRows:
         return NormalisedRows(self, _some_columns(self.columns, rows))
 
-    @property
-    def linear(self) -> nn.Linear:
-        layer = self.encoder.block(0)[0]
-        assert isinstance(layer, nn.Linear)  # noqa: S101 - for the type checker
-        return layer
-
-    @property
-    def norm(self) -> nn.BatchNorm1d:
-        layer = self.encoder.block(0)[1]
-        assert isinstance(layer, nn.BatchNorm1d)  # noqa: S101
-        return layer
-
     def statistics(self, units: Tensor) -> tuple[Tensor, Tensor]:
         """Mean (without the bias) and variance of the hidden units of each view, (views, hidden)."""
         return units @ self.mean, (units @ self.factor.T).square().sum(dim=-1)
@@ -90,16 +77,16 @@ class NormalisedRows:
         self.path, self.columns = path, columns
 
     def logits(self, masks: Tensor, head: nn.Linear) -> Tensor:
-        linear, norm = self.path.linear, self.path.norm
+        linear, norm = self.path.encoder.linear, self.path.encoder.norm
         units = masks[:, None, :] * linear.weight  # (views, hidden, d)
         mean, variance = self.path.statistics(units)
         offset = torch.zeros_like(mean)
         if self.path.encoder.training:
             update_running_statistics(norm, mean.detach() + linear.bias.detach(), variance.detach(), self.path.nodes)
         else:
-            assert norm.running_mean is not None and norm.running_var is not None  # noqa: S101, PT018
-            offset = mean + linear.bias - norm.running_mean
-            variance = norm.running_var.expand_as(mean)
+            running_mean, running_variance = running_statistics(norm)
+            offset = mean + linear.bias - running_mean
+            variance = running_variance.expand_as(mean)
         scale = norm.weight * torch.rsqrt(variance + norm.eps)  # (views, hidden)
         weights = head.weight * scale[:, None, :]  # (views, outputs, hidden)
         directions = masks[:, None, :] * (weights @ linear.weight)
@@ -107,16 +94,22 @@ class NormalisedRows:
         return _product(directions, self.columns) + constant[:, None, :]
 
 
+def running_statistics(norm: nn.BatchNorm1d) -> tuple[Tensor, Tensor]:
+    """Running mean and variance, which our encoders always keep."""
+    if norm.running_mean is None or norm.running_var is None:
+        raise ValueError("BatchNorm without running statistics can't be evaluated")
+    return norm.running_mean, norm.running_var
+
+
 @torch.no_grad()
 def update_running_statistics(norm: nn.BatchNorm1d, mean: Tensor, variance: Tensor, nodes: int) -> None:
     """What one pass per view, in order, does to BatchNorm's running mean and (unbiased) variance, in closed form."""
-    views, rate = len(mean), norm.momentum
-    if rate is None or norm.running_mean is None or norm.running_var is None or norm.num_batches_tracked is None:
-        return
+    views, rate = len(mean), float(norm.momentum or 0.0)
+    running_mean, running_variance = running_statistics(norm)
     shares = rate * (1 - rate) ** torch.arange(views - 1, -1, -1, dtype=mean.dtype, device=mean.device)
-    norm.running_mean.mul_((1 - rate) ** views).add_(shares @ mean)
-    norm.running_var.mul_((1 - rate) ** views).add_(shares @ variance * (nodes / max(nodes - 1, 1)))
-    norm.num_batches_tracked += views
+    running_mean.mul_((1 - rate) ** views).add_(shares @ mean)
+    running_variance.mul_((1 - rate) ** views).add_(shares @ variance * (nodes / max(nodes - 1, 1)))
+    norm.num_batches_tracked.add_(views)  # type: ignore[union-attr]
 
 
 def _some_columns(columns: Tensor, rows: np.ndarray | None) -> Tensor:

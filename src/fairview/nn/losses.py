@@ -55,7 +55,7 @@ def generator_loss(logits: Tensor, masks: Tensor | None = None, *, density_weigh
     Differs: α multiplies a mean over channels, as in the published runs, so that it does not depend on their number.
     """
     if logits.shape[-1] == 1:
-        loss: Tensor = _Guessing.apply(logits)
+        loss: Tensor = _Guessing.apply(logits)  # type: ignore[no-untyped-call]
     else:
         loss = (torch.softmax(logits, dim=-1) - 1 / logits.shape[-1]).square().mean()
     if masks is not None and density_weight:
@@ -67,7 +67,7 @@ def generator_loss(logits: Tensor, masks: Tensor | None = None, *, density_weigh
 
 
 def _binary_cross_entropy(logits: Tensor, targets: Tensor, weights: Tensor | None) -> Tensor:
-    loss: Tensor = _BinaryCrossEntropy.apply(logits, targets, weights)
+    loss: Tensor = _BinaryCrossEntropy.apply(logits, targets, weights)  # type: ignore[no-untyped-call]
     return loss
 
 
@@ -91,8 +91,9 @@ class _Guessing(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor) -> Tensor:
-        ctx.centred = torch.sigmoid(logits) - 0.5
-        return ctx.centred.square().mean()
+        centred = torch.sigmoid(logits) - 0.5
+        ctx.centred = centred
+        return centred.square().mean()
 
     @staticmethod
     def backward(ctx: Any, *upstream: Tensor) -> Tensor:

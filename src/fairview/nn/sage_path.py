@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from fairview.nn.encoders import SAGEEncoder
 from fairview.nn.inputs import GraphInputs
-from fairview.nn.linear_path import update_running_statistics
+from fairview.nn.linear_path import running_statistics, update_running_statistics
 from fairview.nn.sparse import SparseMatrix
 
 
@@ -53,7 +53,7 @@ class SageRows:
     def representations(self, masks: Tensor) -> Tensor:
         """Shape (nodes, views, hidden)."""
         encoder, views = self.path.encoder, len(masks)
-        layers = list(encoder.layers)
+        layers = [encoder.layer(depth) for depth in range(encoder.spec.layers)]
         h = self._first(layers[0], masks)
         if len(layers) == 1:
             return h if self.rows is None else h[self.rows]
@@ -66,19 +66,19 @@ class SageRows:
             h, keep = h[self.touched], keep if keep is None else keep[self.touched]
         return self._next(h, keep, layers[-1], self.last, self.own, views)
 
-    def _first(self, layer: nn.Module, masks: Tensor) -> Tensor:
+    def _first(self, layer: Any, masks: Tensor) -> Tensor:
         weight = torch.cat([layer.lin_l.weight, layer.lin_r.weight], dim=1)  # (hidden, 2 d)
         masked = masks.repeat(1, 2)[:, None, :] * weight  # (views, hidden, 2 d)
         h = torch.addmm(layer.lin_l.bias.repeat(len(masks)), self.path.both, masked.flatten(0, 1).T)
         return unit_length(h.view(len(h), len(masks), -1))
 
-    def _between(self, h: Tensor, norm: nn.BatchNorm1d) -> Tensor:
+    def _between(self, h: Tensor, norm: Any) -> Tensor:
         """ReLU and BatchNorm, each view with its own statistics, (n, views, hidden) -> (n, views * hidden)."""
         nodes, views, hidden = h.shape
         h = torch.relu(h).view(nodes, views * hidden)
         scale, shift = norm.weight.repeat(views), norm.bias.repeat(views)
         if not self.path.encoder.training:
-            mean, variance = norm.running_mean.repeat(views), norm.running_var.repeat(views)
+            mean, variance = (running.repeat(views) for running in running_statistics(norm))
             return functional.batch_norm(h, mean, variance, scale, shift, training=False, eps=norm.eps)
         mean, variance = torch.zeros_like(scale), torch.ones_like(scale)  # a momentum of 1 writes the batch's own
         h = functional.batch_norm(h, mean, variance, scale, shift, training=True, momentum=1.0, eps=norm.eps)
@@ -94,14 +94,14 @@ class SageRows:
         return encoder.dropout.all_views(len(h), views, encoder.spec.hidden, h).flatten(1)
 
     def _next(
-        self, h: Tensor, keep: Tensor | None, layer: nn.Module, matrix: SparseMatrix, own: Tensor | None, views: int
+        self, h: Tensor, keep: Tensor | None, layer: Any, matrix: SparseMatrix, own: Tensor | None, views: int
     ) -> Tensor:
         """normalise(S H W_lᵀ + b + H W_rᵀ), the small product first: (m, views * hidden) -> (rows, views, hidden)."""
         h = (h if keep is None else h * keep).view(len(h), views, -1)
         left, right = layer.lin_l, layer.lin_r
         if own is None:
             both = h @ torch.cat([left.weight, right.weight]).T
-            spread, itself = both.split(left.out_channels, dim=-1)
+            spread, itself = torch.split(both, left.out_channels, dim=-1)
         else:
             spread, itself = h @ left.weight.T, h[own] @ right.weight.T
         spread = matrix @ spread.flatten(1)
@@ -110,7 +110,7 @@ class SageRows:
 
 def unit_length(h: Tensor) -> Tensor:
     """h / max(|h|, 1e-12) along the last dimension: `functional.normalize` with a backward of four kernels."""
-    found: Tensor = _UnitLength.apply(h)
+    found: Tensor = _UnitLength.apply(h)  # type: ignore[no-untyped-call]
     return found
 
 
@@ -121,7 +121,7 @@ class _UnitLength(torch.autograd.Function):
     def forward(ctx: Any, h: Tensor) -> Tensor:
         length = torch.linalg.vector_norm(h, dim=-1, keepdim=True)
         reciprocal = 1 / length.clamp(min=_SHORTEST)
-        y = h * reciprocal
+        y: Tensor = h * reciprocal
         ctx.save_for_backward(y, reciprocal, (length > _SHORTEST).to(h))
         return y
 
@@ -129,4 +129,5 @@ class _UnitLength(torch.autograd.Function):
     def backward(ctx: Any, *upstream: Tensor) -> Tensor:
         y, reciprocal, long = ctx.saved_tensors
         along = (y * upstream[0]).sum(dim=-1, keepdim=True) * long
-        return torch.addcmul(upstream[0], y, along, value=-1).mul_(reciprocal)
+        gradient: Tensor = torch.addcmul(upstream[0], y, along, value=-1).mul_(reciprocal)
+        return gradient

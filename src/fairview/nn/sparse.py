@@ -24,7 +24,9 @@ class SparseMatrix:
         self.backward_matrix = _csr(sparse.csr_array(matrix.T.tocsr()), dtype, device)
 
     def __matmul__(self, dense: Tensor) -> Tensor:
-        product: Tensor = _Product.apply(self.forward_matrix, self.backward_matrix, dense)
+        product: Tensor = _Product.apply(  # type: ignore[no-untyped-call]
+            self.forward_matrix, self.backward_matrix, dense
+        )
         return product
 
     def rows(self, index: np.ndarray) -> tuple[SparseMatrix, np.ndarray]:
