@@ -22,10 +22,13 @@ if TYPE_CHECKING:
     from fairview.data.splits import published_split, stratified_splits
     from fairview.data.summary import summarise
     from fairview.data.synthetic import Channel, synthetic_graph
-    from fairview.errors import DataNotFoundError, FairviewError, InputError
+    from fairview.errors import DataNotFoundError, FairviewError, InputError, ModelFileError
     from fairview.methods.constant import Constant
     from fairview.methods.evaluate import evaluate, evaluate_scores
+    from fairview.methods.fairvgnn import FairVGNN
+    from fairview.methods.files import load_model
     from fairview.methods.logistic_regression import LogisticRegression
+    from fairview.methods.vanilla import Vanilla
     from fairview.metrics.evaluation import Evaluation, Evaluator
     from fairview.metrics.undefined import Undefined
 
@@ -36,20 +39,24 @@ _HOME = {
     "DataNotFoundError": "errors",
     "Evaluation": "metrics.evaluation",
     "Evaluator": "metrics.evaluation",
+    "FairVGNN": "methods.fairvgnn",
     "FairviewError": "errors",
     "InputError": "errors",
     "LogisticRegression": "methods.logistic_regression",
+    "ModelFileError": "errors",
     "NearestNeighbours": "data.similarity",
     "NodeGraph": "data.graph",
     "Provenance": "data.graph",
     "Recipe": "data.recipe",
     "SimilarityThreshold": "data.similarity",
     "Undefined": "metrics.undefined",
+    "Vanilla": "methods.vanilla",
     "dataset_names": "data.datasets",
     "evaluate": "methods.evaluate",
     "evaluate_scores": "methods.evaluate",
     "from_pyg": "data.pyg",
     "load_dataset": "data.datasets",
+    "load_model": "methods.files",
     "published_split": "data.splits",
     "read_graph": "data.read",
     "stratified_splits": "data.splits",
@@ -64,21 +71,25 @@ __all__ = [
     "DataNotFoundError",
     "Evaluation",
     "Evaluator",
+    "FairVGNN",
     "FairviewError",
     "InputError",
     "LogisticRegression",
+    "ModelFileError",
     "NearestNeighbours",
     "NodeGraph",
     "Provenance",
     "Recipe",
     "SimilarityThreshold",
     "Undefined",
+    "Vanilla",
     "__version__",
     "dataset_names",
     "evaluate",
     "evaluate_scores",
     "from_pyg",
     "load_dataset",
+    "load_model",
     "metrics",
     "published_split",
     "read_graph",

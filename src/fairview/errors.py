@@ -37,6 +37,10 @@ class DataNotFoundError(FairviewError, LookupError):
     """A known dataset is not at hand; the message says what to put where."""
 
 
+class ModelFileError(FairviewError, ValueError):
+    """A model file or checkpoint is damaged, was changed, or is not one; nothing of it was used."""
+
+
 class Problems:
     """Collects independent problems, so that the user sees all of them at once.
 

@@ -34,7 +34,8 @@ def datasets(
 
         fairview datasets --data-dir ~/fair-graphs --format json
     """
-    from fairview.data.datasets import DATASETS, describe
+    from fairview.data.datasets import describe
+    from fairview.data.datasets.registry import DATASETS
 
     chosen = list(DATASETS.values()) if name is None else [describe(name)]
     if fetch:
@@ -129,7 +130,7 @@ def _print_one(entry: dict[str, Any]) -> None:
     negative, positive = entry["classes"]
     facts = {
         "nodes": entry["nodes"],
-        "edges": f"{entry['edges']:,} undirected without self-loops ({entry['edges_as_published']:,} as the papers count)",
+        "edges": f"{entry['edges']:,} undirected, no self-loops ({entry['edges_as_published']:,} as the papers count)",
         "channels": f"{entry['channels']}, the sensitive one among them",
         "label": f"{entry['label']}: {positive} (positive), {negative}",
         "sensitive": f"{entry['sensitive']}: {', '.join(entry['groups'])}",

@@ -29,7 +29,7 @@ def demo(format: FormatOption = Format.TABLE) -> None:
     models = {
         "constant (always good)": Constant(),
         "logistic regression": LogisticRegression(),
-        "logistic regression without Gender": LogisticRegression(with_sensitive=False),
+        "logistic regression without Gender": LogisticRegression(sensitive_channels=False),
     }
     rows = {name: evaluate(model.fit(graph), graph, split="test", intervals=True) for name, model in models.items()}
     if format is Format.JSON:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+import torch
 
 from fairview.data.graph import NodeGraph
-from fairview.errors import InputError
-from fairview.methods.contract import Probabilities, training_rows
+from fairview.methods.contract import Facts, Probabilities, require_fitted, training_rows
+from fairview.methods.estimator import Estimator
+from fairview.methods.settings import check_settings
+from fairview.training.state import State
 
 
-class Constant(BaseEstimator):  # type: ignore[misc]
+class Constant(Estimator):
     """Gives every node the same answer.
 
     Both gaps are 0 by construction. On German, "always good" has accuracy 0.70 and F1 0.82: a fair model must be
@@ -26,13 +28,21 @@ class Constant(BaseEstimator):  # type: ignore[misc]
         self.answer = answer
 
     def fit(self, graph: NodeGraph) -> Self:
-        if self.answer not in ("positive", "negative", "majority"):
-            raise InputError(f"answer: '{self.answer}'; expected positive, negative or majority.")
+        check_settings(type(self), self.get_params(deep=False))
         if self.answer == "majority":
             self.score_ = float(graph.labels[training_rows(graph)].mean() > 0.5)
         else:
             self.score_ = float(self.answer == "positive")
+        self.facts_ = Facts.of(graph)
         return self
 
     def predict_proba(self, graph: NodeGraph) -> Probabilities:
+        require_fitted(self)
         return np.tile([1 - self.score_, self.score_], (graph.num_nodes, 1))
+
+    def tensors(self) -> State:
+        return {"score": torch.tensor(self.score_, dtype=torch.float64)}
+
+    def restore(self, tensors: State, facts: Facts) -> Self:
+        self.score_, self.facts_ = float(tensors["score"]), facts
+        return self

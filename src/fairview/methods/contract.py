@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict
 
 from fairview.data.graph import NodeGraph
+from fairview.data.recipe import Recipe
 from fairview.errors import InputError, quoted
 
-Probabilities = npt.NDArray[np.floating]
+Probabilities = npt.NDArray[np.floating[Any]]
 
 
 class Method(Protocol):
-    """A node classifier in scikit-learn's manner."""
+    """A node classifier in scikit-learn's manner: keyword parameters, checked in `fit`; fitted values end in `_`."""
 
     def fit(self, graph: NodeGraph) -> Self:
         """Learn from the train split."""
@@ -23,6 +25,33 @@ class Method(Protocol):
     def predict_proba(self, graph: NodeGraph) -> Probabilities:
         """Probabilities of the negative and the positive class, shape (n, 2), for every node of the graph."""
         ...
+
+
+class Facts(BaseModel):
+    """What a fitted model remembers of its graph: enough to read new tables alike, and to audit it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    channels: tuple[str, ...]
+    classes: tuple[str, str]
+    groups: tuple[str, ...]
+    sensitive_name: str
+    sensitive_channels: tuple[str, ...]
+    recipe: Recipe | None
+    graph_sha256: str
+
+    @classmethod
+    def of(cls, graph: NodeGraph, channels: tuple[str, ...] | None = None) -> Facts:
+        """The facts of a graph; `channels` are those that the model looks at, all by default."""
+        return cls(
+            channels=graph.channels if channels is None else channels,
+            classes=graph.classes,
+            groups=graph.groups,
+            sensitive_name=graph.sensitive_name,
+            sensitive_channels=graph.sensitive_channels,
+            recipe=graph.recipe,
+            graph_sha256=graph.sha256,
+        )
 
 
 def training_rows(graph: NodeGraph) -> npt.NDArray[np.intp]:
@@ -44,3 +73,9 @@ def features_like(graph: NodeGraph, channels: tuple[str, ...]) -> npt.NDArray[np
     if absent:
         raise InputError(f"predict: the graph lacks channels that the model was fitted with: {quoted(absent)}.")
     return graph.features[:, [graph.channels.index(name) for name in channels]]
+
+
+def require_fitted(model: object) -> None:
+    """A fitted model has attributes that end in an underscore."""
+    if not any(name.endswith("_") and not name.startswith("_") for name in vars(model)):
+        raise InputError(f"{type(model).__name__}: not fitted yet; call fit(graph) first.")

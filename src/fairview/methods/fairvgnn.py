@@ -7,7 +7,7 @@ clamp. The departures of the published runs from the text, and all ablations, ar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
 import torch
 from pydantic import Field
@@ -15,10 +15,11 @@ from torch import Tensor, nn
 
 from fairview.data.graph import NodeGraph
 from fairview.methods.network import Network, NetworkMethod
+from fairview.methods.presets import preset_settings
 from fairview.nn.encoders import EncoderKind
 from fairview.nn.losses import balanced_weights, classifier_loss, discriminator_loss, generator_loss
-from fairview.nn.regularisers import Regulariser, clamp_all, clamp_columns, limit_spectral_norm
 from fairview.nn.paths import PathKind, Rows
+from fairview.nn.regularisers import Regulariser, clamp_all, clamp_columns, limit_spectral_norm
 from fairview.propagation.operators import OperatorKind
 from fairview.training.adam import Adam
 
@@ -156,6 +157,16 @@ class FairVGNN(NetworkMethod):
         self.precision = precision
         self.threads = threads
         self.seed = seed
+
+    @classmethod
+    def from_preset(cls, dataset: str, encoder: EncoderKind = "gcn", *, preset: str = "paper", **changes: Any) -> Self:
+        """The settings of a cell of the paper's tables, with changes of your own (see `fairview.methods.presets`).
+
+        Example:
+            >>> FairVGNN.from_preset("german", "gin", seed=3).clamp_threshold
+            1.0
+        """
+        return cls(**preset_settings(preset, dataset, encoder) | changes)
 
     def _network(self, graph: NodeGraph) -> Adversarial:
         return Adversarial(self, graph)

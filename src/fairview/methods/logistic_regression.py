@@ -2,38 +2,61 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+import torch
+from pydantic import Field
+from scipy.special import expit
 from sklearn.linear_model import LogisticRegression as SkLogisticRegression
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fairview.data.graph import NodeGraph
-from fairview.methods.contract import Probabilities, features_like, training_rows
+from fairview.methods.contract import Facts, Probabilities, features_like, require_fitted, training_rows
+from fairview.methods.estimator import Estimator
+from fairview.methods.settings import check_settings
+from fairview.training.state import State
 
 
-class LogisticRegression(BaseEstimator):  # type: ignore[misc]
+class LogisticRegression(Estimator):
     """Standardised channels, L2 penalty, fitted on the labelled nodes of the train split.
 
     Args:
         inverse_penalty: scikit-learn's C; smaller means simpler.
-        with_sensitive: whether channels that hold the sensitive attribute take part.
+        sensitive_channels: False leaves the channels of the sensitive attribute out.
     """
 
-    def __init__(self, *, inverse_penalty: float = 1.0, with_sensitive: bool = True) -> None:
+    def __init__(
+        self, *, inverse_penalty: Annotated[float, Field(gt=0)] = 1.0, sensitive_channels: bool = True
+    ) -> None:
         self.inverse_penalty = inverse_penalty
-        self.with_sensitive = with_sensitive
+        self.sensitive_channels = sensitive_channels
 
     def fit(self, graph: NodeGraph) -> Self:
-        hidden = () if self.with_sensitive else graph.sensitive_channels
-        self.channels_ = tuple(name for name in graph.channels if name not in hidden)
+        check_settings(type(self), self.get_params(deep=False))
+        hidden = () if self.sensitive_channels else graph.sensitive_channels
+        self.facts_ = Facts.of(graph, tuple(name for name in graph.channels if name not in hidden))
         rows = training_rows(graph)
-        self.model_ = make_pipeline(StandardScaler(), SkLogisticRegression(C=self.inverse_penalty, max_iter=1000))
-        self.model_.fit(features_like(graph, self.channels_)[rows].astype(np.float64), graph.labels[rows])
+        features = features_like(graph, self.facts_.channels)[rows].astype(np.float64)
+        scaler = StandardScaler().fit(features)
+        model = SkLogisticRegression(C=self.inverse_penalty, max_iter=1000)
+        model.fit(scaler.transform(features), graph.labels[rows])
+        self.weights_ = model.coef_[0] / scaler.scale_
+        self.bias_ = float(model.intercept_[0] - self.weights_ @ scaler.mean_)
         return self
 
     def predict_proba(self, graph: NodeGraph) -> Probabilities:
-        features = features_like(graph, self.channels_).astype(np.float64)
-        return np.asarray(self.model_.predict_proba(features))
+        require_fitted(self)
+        features = features_like(graph, self.facts_.channels).astype(np.float64)
+        positive = expit(features @ self.weights_ + self.bias_)
+        return np.stack([1 - positive, positive], axis=1)
+
+    def tensors(self) -> State:
+        bias = torch.tensor(self.bias_, dtype=torch.float64)
+        return {"weights": torch.tensor(self.weights_, dtype=torch.float64), "bias": bias}
+
+    def restore(self, tensors: State, facts: Facts) -> Self:
+        self.weights_, self.bias_, self.facts_ = tensors["weights"].numpy(), float(tensors["bias"]), facts
+        if self.weights_.shape != (len(facts.channels),):
+            raise ValueError("as many weights as channels are needed")
+        return self

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 import torch
-from sklearn.base import BaseEstimator
 from torch import Tensor, nn
 
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError
-from fairview.methods.contract import Probabilities, features_like, training_rows
+from fairview.methods.contract import Facts, Probabilities, features_like, require_fitted, training_rows
+from fairview.methods.estimator import Estimator
+from fairview.methods.fitted import Fitted, make_encoder
 from fairview.methods.settings import check_settings
 from fairview.metrics.evaluation import Evaluation, Evaluator
-from fairview.nn.encoders import Encoder, EncoderSpec, ForeignEncoder
+from fairview.nn.encoders import Encoder, ForeignEncoder
 from fairview.nn.inputs import GraphInputs
 from fairview.nn.mask import ChannelMask
 from fairview.nn.paths import choose_path
@@ -26,91 +29,102 @@ from fairview.training.randomness import Streams
 from fairview.training.selection import SelectionRule
 from fairview.training.state import State, below, load_modules, module_state, prefixed
 
+Watch = Callable[[Progress, Any], None]
 
-class NetworkMethod(BaseEstimator):  # type: ignore[misc]
-    """A method in scikit-learn's manner: keyword parameters, `fit`, `predict_proba`, `predict`, `representations`.
 
-    A subclass lists its parameters in `__init__` and makes its `Network`.
-    """
+class NetworkMethod(Estimator):
+    """A method that trains an encoder. A subclass lists its parameters in `__init__` and makes its `Network`."""
 
+    encoder: str | nn.Module
+    epochs: int
+    patience: int | None
+    selection_weight: float
+    threads: int | None
     seed: int
-    path: str
 
+    @abstractmethod
     def _network(self, graph: NodeGraph) -> Network:
-        raise AssertionError("every method makes its own network")
+        """All that is trained, for one graph."""
 
-    def fit(self, graph: NodeGraph) -> Self:
-        """Train on the labelled nodes of the train split; the epoch that is best on the val split is kept."""
-        return self.fit_with(graph)
+    def fit(self, graph: NodeGraph, *, watch: Watch | None = None, resume: Resume | None = None) -> Self:
+        """Train on the labelled nodes of the train split; the epoch that is best on the val split is kept.
 
-    def fit_with(self, graph: NodeGraph, *, progress: Progress | None = None, watch: Any = None) -> Self:
-        """`fit`, with a hook: `watch(progress, network)` is called after each epoch; `progress` goes on from there."""
+        Args:
+            graph: with the splits `train` and `val`.
+            watch: called after each epoch with the progress and the network: for progress bars and checkpoints.
+            resume: progress and state of an earlier run to go on from, bit by bit.
+        """
         check_settings(type(self), self.get_params(deep=False))
         check_trainable(graph)
-        with torch_threads(self._threads(graph)), isolated_randomness(self.seed):
+        with torch_threads(self.thread_count(graph)), isolated_randomness(self.seed):
             network = self._network(graph)
-            if progress is not None:
-                network.load_state(network.resume_from)  # type: ignore[attr-defined]
+            progress = Progress()
+            if resume is not None:
+                progress = resume[0]
+                network.load_state(resume[1])
             loop = Loop(
                 epochs=self.epochs,
                 rule=SelectionRule(self.selection_weight),
                 patience=self.patience,
-                watch=(lambda so_far: watch(so_far, network)) if watch is not None else (lambda so_far: None),
+                watch=None if watch is None else lambda reached: watch(reached, network),
             )
-            reached = loop.run(network, progress)
-        self._keep(network, reached)
+            progress = loop.run(network, progress)
+        self.fitted_ = network.fitted(progress.best)
+        self.facts_ = Facts.of(graph, network.channels)
+        self.history_, self.best_epoch_ = progress.history, progress.best_epoch
+        self.selection_notes_, self.interrupted_ = progress.left_out, progress.interrupted
         return self
 
-    def _keep(self, network: Network, reached: Progress) -> None:
-        self.fitted_ = network.fitted(reached.best)
-        self.history_ = reached.history
-        self.best_epoch_ = reached.best_epoch
-        self.selection_notes_ = reached.left_out
-        self.interrupted_ = reached.interrupted
-
-    def _threads(self, graph: NodeGraph) -> int:
+    def thread_count(self, graph: NodeGraph) -> int:
+        """As given, or by the size of the problem: on small graphs a second thread only gets in the way."""
         if self.threads is not None:
-            return int(self.threads)
+            return self.threads
         work = graph.num_nodes * graph.num_channels * getattr(self, "views", 1)
         return 1 if work < _WORK_FOR_TWO_THREADS else torch.get_num_threads()
 
     @property
     def keep_probability_(self) -> dict[str, float]:
         """Probability of being kept, by channel."""
-        fitted = self._fitted()
-        if fitted.mask is None:
-            return dict.fromkeys(fitted.channels, 1.0)
-        return dict(zip(fitted.channels, fitted.mask.keep_probability.tolist(), strict=True))
+        require_fitted(self)
+        mask = self.fitted_.mask
+        if mask is None:
+            return dict.fromkeys(self.facts_.channels, 1.0)
+        return dict(zip(self.facts_.channels, mask.keep_probability.tolist(), strict=True))
 
     def predict_proba(self, graph: NodeGraph) -> Probabilities:
         """Probabilities of the negative and the positive class, (n, 2), for any graph with the same channels."""
-        with torch_threads(self._threads(graph)):
-            positive = self._fitted().scores(graph)
+        require_fitted(self)
+        with torch_threads(self.thread_count(graph)):
+            positive = self.fitted_.scores(graph, self.facts_.channels)
         return np.stack([1 - positive, positive], axis=1)
 
-    def predict(self, graph: NodeGraph) -> np.ndarray:
-        """1 where the positive class has a probability above one half, else 0."""
-        return (self.predict_proba(graph)[:, 1] > 0.5).astype(np.int8)
-
-    def representations(self, graph: NodeGraph) -> np.ndarray:
+    def representations(self, graph: NodeGraph) -> npt.NDArray[np.floating[Any]]:
         """What the heads see of each node, (n, hidden), the mean over the views."""
-        with torch_threads(self._threads(graph)):
-            return self._fitted().representations(graph)
+        require_fitted(self)
+        with torch_threads(self.thread_count(graph)):
+            return self.fitted_.representations(graph, self.facts_.channels)
 
     def fair_view(self, graph: NodeGraph) -> NodeGraph:
         """The graph with the mean of the masked views as its features (X̃ of Algorithm 1)."""
-        fitted = self._fitted()
-        masks = fitted.evaluation_masks.mean(dim=0).numpy()
-        return graph.with_features(features_like(graph, fitted.channels) * masks, fitted.channels)
+        require_fitted(self)
+        mean = self.fitted_.evaluation_masks.mean(dim=0).numpy()
+        return graph.with_features(features_like(graph, self.facts_.channels) * mean, self.facts_.channels)
 
-    def _fitted(self) -> Fitted:
-        if not hasattr(self, "fitted_"):
-            raise InputError(f"{type(self).__name__}: not fitted yet; call fit(graph) first.")
-        fitted: Fitted = self.fitted_
-        return fitted
+    def tensors(self) -> State:
+        require_fitted(self)
+        return self.fitted_.tensors()
+
+    def restore(self, tensors: State, facts: Facts) -> Self:
+        check_settings(type(self), self.get_params(deep=False))
+        self.facts_ = facts
+        self.fitted_ = Fitted.from_tensors(self, tensors, len(facts.channels))
+        return self
 
 
-class Network:
+Resume = tuple[Progress, State]
+
+
+class Network(ABC):
     """All that is trained, on one graph: encoder, mask, heads, optimisers, random streams.
 
     Args:
@@ -188,9 +202,9 @@ class Network:
 
     # --- what the loop asks for ---------------------------------------------------------------------------------------
 
+    @abstractmethod
     def epoch(self) -> dict[str, float]:
         """Train for one epoch; the losses by phase."""
-        raise AssertionError("every network trains in its own way")
 
     @torch.no_grad()
     def validate(self) -> Evaluation:
@@ -229,56 +243,12 @@ class Network:
     def fitted(self, best: State) -> Fitted:
         """What prediction needs, from the best snapshot."""
         load_modules(self.modules, best)
-        for module in self.modules.values():
-            module.eval()
         return Fitted(
-            channels=self.channels,
-            encoder=self.encoder,
-            classifier=self.classifier,
-            discriminator=getattr(self, "discriminator", None),
-            mask=self.mask if self.masked else None,
+            self.modules,
             evaluation_masks=best["evaluation_masks"],
             clamp_mask=best["clamp_mask"],
+            masked=self.masked,
         )
-
-
-class Fitted:
-    """A trained network, without the graph that it was trained on."""
-
-    def __init__(
-        self,
-        *,
-        channels: tuple[str, ...],
-        encoder: Encoder | ForeignEncoder,
-        classifier: nn.Linear,
-        discriminator: nn.Linear | None,
-        mask: ChannelMask | None,
-        evaluation_masks: Tensor,
-        clamp_mask: Tensor,
-    ) -> None:
-        self.channels, self.encoder, self.classifier = channels, encoder, classifier
-        self.discriminator, self.mask = discriminator, mask
-        self.evaluation_masks, self.clamp_mask = evaluation_masks, clamp_mask
-
-    @torch.no_grad()
-    def scores(self, graph: NodeGraph) -> np.ndarray:
-        """Probability of the positive class of each node: the sigmoid of the mean logit over the views."""
-        rows = choose_path(self.encoder, self._inputs(graph)).on()
-        logits = rows.logits(self.evaluation_masks, self.classifier).mean(dim=0)[:, 0]
-        return torch.sigmoid(logits.double()).numpy()
-
-    @torch.no_grad()
-    def representations(self, graph: NodeGraph) -> np.ndarray:
-        inputs = self._inputs(graph)
-        total = torch.zeros(1)
-        for mask in self.evaluation_masks:
-            total = total + self.encoder(inputs.x * mask, inputs)
-        return (total / len(self.evaluation_masks)).numpy()
-
-    def _inputs(self, graph: NodeGraph) -> GraphInputs:
-        operator = self.encoder.spec.propagation if isinstance(self.encoder, Encoder) else None
-        dtype = self.classifier.weight.dtype
-        return GraphInputs(features_like(graph, self.channels), graph.adjacency, operator, dtype=dtype)
 
 
 # --- small parts ------------------------------------------------------------------------------------------------------
@@ -298,23 +268,6 @@ def check_trainable(graph: NodeGraph) -> None:
         raise InputError("train: no node of the val split has a label; it chooses the epoch that is kept.")
 
 
-def make_encoder(method: Any, channels: int, seed: int) -> tuple[Encoder | ForeignEncoder, Any]:
-    """The encoder that the parameters describe, or a copy of the user's own, and its operator."""
-    if isinstance(method.encoder, nn.Module):
-        import copy
-
-        return ForeignEncoder(copy.deepcopy(method.encoder), channels), None
-    spec = EncoderSpec(
-        kind=method.encoder,
-        operator=method.operator,
-        self_loops=float(method.self_loops),
-        hidden=method.hidden,
-        depth=method.depth,
-        dropout=float(method.dropout),
-    )
-    return spec.build(channels, seed), spec.propagation
-
-
 @torch.no_grad()
 def output_width(encoder: Encoder | ForeignEncoder, inputs: GraphInputs) -> int:
     """How wide the representations are; a module of the user's is asked with the graph itself."""
@@ -329,7 +282,7 @@ def output_width(encoder: Encoder | ForeignEncoder, inputs: GraphInputs) -> int:
 
 
 @contextmanager
-def torch_threads(count: int) -> Any:
+def torch_threads(count: int) -> Iterator[None]:
     """So many threads inside, as before outside."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
@@ -340,7 +293,7 @@ def torch_threads(count: int) -> Any:
 
 
 @contextmanager
-def isolated_randomness(seed: int) -> Any:
+def isolated_randomness(seed: int) -> Iterator[None]:
     """For modules of the user's that draw from the global stream: seeded inside, untouched outside."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(Streams(seed).seed("global"))

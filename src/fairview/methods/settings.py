@@ -8,7 +8,7 @@ from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from fairview.errors import InputError, Problems, did_you_mean
+from fairview.errors import Problems, did_you_mean
 
 
 @functools.cache
@@ -40,6 +40,3 @@ def check_settings(method: type, values: dict[str, Any]) -> None:
             place = str(found["loc"][0])
             problems.add(f"{method.__name__}: {place}={known[place]!r}: {found['msg']}.")
     problems.raise_if_any()
-
-
-__all__ = ["InputError", "check_settings", "settings_model"]

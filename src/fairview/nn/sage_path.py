@@ -19,7 +19,6 @@ from fairview.nn.inputs import GraphInputs
 from fairview.nn.linear_path import running_statistics, update_running_statistics
 from fairview.nn.sparse import SparseMatrix
 
-
 _SHORTEST = 1e-12
 
 

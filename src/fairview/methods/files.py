@@ -1,0 +1,140 @@
+"""How does a model survive on disk? `model.safetensors` with the tensors, `model.json` with everything else.
+
+No pickle: tensors are read as numbers, and the JSON names methods and encoders from a closed list only. `model.json` is
+written in one canonical form and holds the sha256 of the tensors and of itself, so that every changed byte and every
+truncation is noticed before anything is used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+from torch import Tensor, nn
+
+from fairview._version import __version__
+from fairview.atomic import write_atomic
+from fairview.errors import FairviewError, ModelFileError
+from fairview.methods.contract import Facts
+from fairview.methods.estimator import Estimator
+from fairview.methods.registry import METHODS, name_of
+from fairview.training.state import State
+
+FORMAT = 1
+LARGEST = 1024**3
+"""Bytes of a model file that are read at most."""
+
+_FOREIGN = {"foreign": True}
+"""Stands for a module of the user's own: its weights are saved, its code is not."""
+
+
+def save_model(model: Estimator, folder: str | Path) -> None:
+    """Write `model.safetensors` and `model.json` into a folder, each atomically, the JSON last."""
+    folder = Path(folder)
+    tensors, facts = model.tensors(), model.facts()
+    payload = safetensors.torch.save({name: tensor.contiguous().clone() for name, tensor in tensors.items()})
+    parameters = {name: _plain(value) for name, value in model.get_params(deep=False).items()}
+    document = {
+        "format": FORMAT,
+        "fairview": __version__,
+        "method": name_of(model),
+        "parameters": parameters,
+        "facts": facts.model_dump(mode="json"),
+        "tensors_sha256": hashlib.sha256(payload).hexdigest(),
+    }
+    write_atomic(folder / "model.safetensors", payload)
+    write_atomic(folder / "model.json", canonical(document))
+
+
+def load_model(folder: str | Path, *, encoder: nn.Module | None = None) -> Estimator:
+    """Read a model back.
+
+    Args:
+        folder: where `save` put it.
+        encoder: for a model that was trained with a module of your own, that module (its weights are replaced).
+
+    Raises:
+        ModelFileError: a file is missing, damaged, changed, or from a newer version.
+    """
+    folder = Path(folder)
+    document = checked(_read(folder / "model.json"), folder / "model.json")
+    payload = _read(folder / "model.safetensors")
+    if hashlib.sha256(payload).hexdigest() != document.get("tensors_sha256"):
+        raise ModelFileError(f"{folder / 'model.safetensors'}: does not match its sha256; it is damaged or changed.")
+    if document.get("format") != FORMAT:
+        raise ModelFileError(f"{folder / 'model.json'}: format {document.get('format')}; this version reads {FORMAT}.")
+    method = METHODS.get(str(document.get("method")))
+    if method is None:
+        raise ModelFileError(f"{folder / 'model.json'}: unknown method {document.get('method')!r}.")
+    try:
+        parameters = dict(document["parameters"])
+        if parameters.get("encoder") == _FOREIGN:
+            if encoder is None:
+                raise ModelFileError(
+                    f"{folder}: its encoder is a module of the user's own; pass it: load_model(folder, encoder=module)."
+                )
+            parameters["encoder"] = encoder
+        parameters = {name: tuple(v) if isinstance(v, list) else v for name, v in parameters.items()}
+        model = method(**parameters)
+        facts = Facts.model_validate_json(json.dumps(document["facts"]))
+        return model.restore(safetensors.torch.load(payload), facts)
+    except ModelFileError:
+        raise
+    except (FairviewError, KeyError, TypeError, ValueError, RuntimeError, AttributeError) as error:
+        raise ModelFileError(f"{folder}: not a model of this version ({_first_line(error)}).") from None
+    except Exception as error:
+        raise ModelFileError(f"{folder}: can't be read ({_first_line(error)}).") from None
+
+
+def canonical(document: Mapping[str, Any]) -> bytes:
+    """The one form in which a document is written, with the sha256 of the rest as its last line."""
+    body = json.dumps(dict(document), sort_keys=True, indent=1, ensure_ascii=True, allow_nan=False)
+    return (body + "\n" + hashlib.sha256(body.encode()).hexdigest() + "\n").encode()
+
+
+def checked(content: bytes, name: str | Path) -> dict[str, Any]:
+    """The document, if every byte is as `canonical` wrote it."""
+    body, _, rest = content.rpartition(b"}\n")
+    body += b"}"
+    if rest != hashlib.sha256(body).hexdigest().encode() + b"\n":
+        raise ModelFileError(f"{name}: does not match its own sha256; it is damaged or changed.")
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        raise ModelFileError(f"{name}: is not JSON.") from None
+    if not isinstance(document, dict):
+        raise ModelFileError(f"{name}: is not a model.")
+    return document
+
+
+def digest(tensors: State) -> str:
+    """A sha256 over names, types, shapes and values."""
+    found = hashlib.sha256()
+    for name in sorted(tensors):
+        tensor: Tensor = tensors[name].contiguous()
+        found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)} ".encode())
+        found.update(tensor.numpy().tobytes())
+    return found.hexdigest()
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > LARGEST:
+            raise ModelFileError(f"{path}: larger than {LARGEST:,} bytes; that is no model.")
+        return path.read_bytes()
+    except OSError as error:
+        raise ModelFileError(f"{path}: can't be read ({error.strerror or error}).") from None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, nn.Module):
+        return _FOREIGN
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,106 @@
+"""What is left of a network after training? Enough to predict any graph, and nothing of the graph it was trained on."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from fairview.data.graph import NodeGraph
+from fairview.methods.contract import features_like
+from fairview.nn.encoders import Encoder, EncoderSpec, ForeignEncoder
+from fairview.nn.inputs import GraphInputs
+from fairview.nn.mask import ChannelMask
+from fairview.nn.paths import choose_path
+from fairview.propagation.operators import Operator
+from fairview.training.state import State, load_modules, module_state
+
+
+class Fitted:
+    """A trained network, without the graph that it was trained on.
+
+    Attributes:
+        encoder: in evaluation mode.
+        classifier: the head of the label.
+        discriminator: the head of the sensitive group, if there is one.
+        mask: the channel mask, if it was learnt.
+        evaluation_masks: the masks that prediction averages over, (views, channels).
+        clamp_mask: p of the last clamp before the kept epoch, (channels,).
+    """
+
+    def __init__(
+        self, modules: dict[str, nn.Module], *, evaluation_masks: Tensor, clamp_mask: Tensor, masked: bool
+    ) -> None:
+        self.modules = modules
+        self.encoder: Any = modules["encoder"]
+        self.classifier: Any = modules["classifier"]
+        self.discriminator: Any = modules.get("discriminator")
+        self.mask: Any = modules["mask"] if masked else None
+        self.evaluation_masks, self.clamp_mask = evaluation_masks, clamp_mask
+        for module in modules.values():
+            module.eval()
+
+    def tensors(self) -> State:
+        masks = {"evaluation_masks": self.evaluation_masks, "clamp_mask": self.clamp_mask}
+        return module_state(self.modules) | masks
+
+    @classmethod
+    def from_tensors(cls, method: Any, tensors: State, channels: int) -> Fitted:
+        """Rebuilt from the method's parameters and the tensors; anything that does not fit is an error."""
+        encoder, _ = make_encoder(method, channels, seed=0)
+        dtype = getattr(torch, method.precision)
+        modules: dict[str, nn.Module] = {"encoder": encoder, "mask": ChannelMask(channels)}
+        for name in ("classifier", "discriminator"):
+            if f"{name}.weight" in tensors:
+                outputs, width = tensors[f"{name}.weight"].shape
+                modules[name] = nn.Linear(width, outputs)
+        for module in modules.values():
+            module.to(dtype)
+        expected = {f"{name}.{key}" for name, module in modules.items() for key in module.state_dict()}
+        if set(tensors) != expected | {"evaluation_masks", "clamp_mask"}:
+            raise ValueError("the tensors are not those of this method")
+        masks, clamp_mask = tensors["evaluation_masks"], tensors["clamp_mask"]
+        if masks.ndim != 2 or masks.shape[1] != channels or clamp_mask.shape != (channels,) or masks.dtype != dtype:
+            raise ValueError("the masks do not fit the channels")
+        load_modules(modules, tensors)
+        masked = bool(getattr(method, "feature_masks", False))
+        return cls(modules, evaluation_masks=masks, clamp_mask=clamp_mask, masked=masked)
+
+    @torch.no_grad()
+    def scores(self, graph: NodeGraph, channels: tuple[str, ...]) -> npt.NDArray[np.float64]:
+        """Probability of the positive class of each node: the sigmoid of the mean logit over the views."""
+        rows = choose_path(self.encoder, self._inputs(graph, channels)).on()
+        logits = rows.logits(self.evaluation_masks, self.classifier).mean(dim=0)[:, 0]
+        return torch.sigmoid(logits.double()).numpy()
+
+    @torch.no_grad()
+    def representations(self, graph: NodeGraph, channels: tuple[str, ...]) -> npt.NDArray[np.floating[Any]]:
+        """Mean representation over the views, (n, hidden)."""
+        inputs = self._inputs(graph, channels)
+        total = torch.stack([self.encoder(inputs.x * mask, inputs) for mask in self.evaluation_masks]).mean(dim=0)
+        found: npt.NDArray[np.floating[Any]] = total.numpy()
+        return found
+
+    def _inputs(self, graph: NodeGraph, channels: tuple[str, ...]) -> GraphInputs:
+        operator = self.encoder.spec.propagation if isinstance(self.encoder, Encoder) else None
+        dtype = self.classifier.weight.dtype
+        return GraphInputs(features_like(graph, channels), graph.adjacency, operator, dtype=dtype)
+
+
+def make_encoder(method: Any, channels: int, seed: int) -> tuple[Encoder | ForeignEncoder, Operator | None]:
+    """The encoder that the parameters describe, or a copy of the user's own, and its operator."""
+    if isinstance(method.encoder, nn.Module):
+        return ForeignEncoder(copy.deepcopy(method.encoder), channels), None
+    spec = EncoderSpec(
+        kind=method.encoder,
+        operator=method.operator,
+        self_loops=float(method.self_loops),
+        hidden=method.hidden,
+        depth=method.depth,
+        dropout=float(method.dropout),
+    )
+    return spec.build(channels, seed), spec.propagation

@@ -1,0 +1,50 @@
+"""Which settings reproduce a cell of the paper? Data files beside this one, one table per dataset and encoder.
+
+`paper` holds the settings of the published runs behind Table 3, `paper-table4` those behind Table 4 where they differ,
+`default` what we recommend for data of your own.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from fairview.errors import InputError, did_you_mean
+
+PRESETS = ("paper", "paper-table4", "default")
+
+_FAMILIES = {"bail-no-time": "bail", "credit-small": "credit", "credit-large": "credit"}
+
+
+def preset_settings(preset: str, dataset: str | None, encoder: str) -> dict[str, Any]:
+    """The parameters of a preset's cell.
+
+    Args:
+        preset: a name of `PRESETS`.
+        dataset: a known dataset; None, for own data, needs the preset `default`.
+        encoder: `gcn`, `gin`, `sage` or `mlp`.
+
+    Example:
+        >>> preset_settings("paper", "german", "gcn")["discriminator_steps"]
+        5
+    """
+    cells = _cells(preset)
+    family = "any" if preset == "default" else _FAMILIES.get(dataset or "", dataset or "")
+    found = cells.get(family, {}).get(encoder)
+    if found is None:
+        known = [f"{name} {kind}" for name, kinds in cells.items() for kind in kinds]
+        raise InputError(
+            f"preset '{preset}' has no cell '{dataset or 'own data'} {encoder}'; it has {', '.join(known)}. "
+            "The preset 'default' suits any data."
+        )
+    cell = {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
+    return {"encoder": encoder} | cell
+
+
+@cache
+def _cells(preset: str) -> dict[str, Any]:
+    if preset not in PRESETS:
+        raise InputError(f"no preset '{preset}'.{did_you_mean(preset, PRESETS)}")
+    return tomllib.loads(resources.files(__name__).joinpath(f"{preset}.toml").read_text(encoding="utf-8"))
