@@ -1,7 +1,7 @@
 """FairVGNN with the paper's presets on the published split, five seeds, beside the paper's own numbers.
 
-    python -m benchmarks.quality run german-gcn bail-gin     trains the cells, appending to docs/quality.jsonl
-    python -m benchmarks.quality table                       writes docs/quality.md from it
+python -m benchmarks.quality run german-gcn bail-gin     trains the cells, appending to docs/quality.jsonl
+python -m benchmarks.quality table                       writes docs/quality.md from it
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ PUBLISHED_CODE = {
 
 def run(cell: str) -> None:
     """Train a cell with five seeds and append what it gave."""
-    dataset, encoder = cell.rsplit("-", 1)
+    dataset, kind = cell.rsplit("-", 1)
     graph = fv.load_dataset(dataset)
     for seed in SEEDS:
         start = time.perf_counter()
-        model = fv.FairVGNN.from_preset(dataset, encoder, seed=seed).fit(graph)
+        model = fv.FairVGNN.from_preset(dataset, kind, seed=seed).fit(graph)
         seconds = time.perf_counter() - start
         found = fv.evaluate(model, graph).to_dict()
         row = {"cell": cell, "seed": seed, "best_epoch": model.best_epoch_, "seconds": round(seconds, 1)}
@@ -79,7 +79,9 @@ def table() -> str:
         shown = [f"{np.mean(values[name]):.2f} ± {np.std(values[name]):.2f}" for name in METRICS]
         extra = [f"{np.mean(values[name]):.1f}" for name in EXTRA]
         seconds = f"{np.mean([run['seconds'] for run in seeds.values()]):.0f}"
-        verdict = "reported" if cell not in PAPER else _verdict(cell, [float(np.mean(values[name])) for name in METRICS])
+        verdict = (
+            "reported" if cell not in PAPER else _verdict(cell, [float(np.mean(values[name])) for name in METRICS])
+        )
         lines.append(f"| {cell} | ours, {len(seeds)} seeds | {' | '.join([*shown, *extra, seconds, verdict])} |")
         if cell in PAPER:
             lines.append(f"| | paper | {' | '.join(f'{mean:.2f} ± {std:.2f}' for mean, std in PAPER[cell])} | | | | |")

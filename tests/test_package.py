@@ -21,7 +21,7 @@ def test_the_lists_of_public_names_agree():
 
 
 def test_a_name_that_is_not_there():
-    with pytest.raises(AttributeError, match="^module 'fairview' has no attribute 'load_datset'$"):
+    with pytest.raises(AttributeError, match=r"^module 'fairview' has no attribute 'load_datset'$"):
         fv.load_datset  # noqa: B018
 
 

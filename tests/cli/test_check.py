@@ -68,8 +68,9 @@ def test_every_option_reaches_the_reader(run, tmp_path):
     outcome = run(
         "check", "--nodes", nodes, "--edges", edges, "--label", "grade", "--positive", "good", "--sensitive", "sex",
         "--id", "key", "--source", "u", "--target", "v", "--separator", ";", "--encoding", "latin-1",
-        "--categorical", "job", "--sensitive-as-feature", "--split", "part", "--scaling", "minmax", "--scale-on", "train",
-        "--missing", "indicator", "--missing-value", "NA", "--directed", "--drop-unknown", "--format", "json",
+        "--categorical", "job", "--sensitive-as-feature", "--split", "part", "--scaling", "minmax",
+        "--scale-on", "train", "--missing", "indicator", "--missing-value", "NA", "--directed", "--drop-unknown",
+        "--format", "json",
     )  # fmt: skip
     assert outcome.code == 0, outcome.err
     facts = json.loads(outcome.out)
@@ -138,7 +139,9 @@ def test_thresholds_lie_between_0_and_1(run, people, threshold):
 def test_parquet(run, tmp_path, people, links):
     pl.read_csv(people).write_parquet(tmp_path / "n.parquet")
     pl.read_csv(links).write_parquet(tmp_path / "e.parquet")
-    outcome = run("check", "--nodes", tmp_path / "n.parquet", "--edges", tmp_path / "e.parquet", *ROLES, "--format", "json")
+    outcome = run(
+        "check", "--nodes", tmp_path / "n.parquet", "--edges", tmp_path / "e.parquet", *ROLES, "--format", "json"
+    )
     plain = run("check", "--nodes", people, "--edges", links, *ROLES, "--format", "json")
     assert json.loads(outcome.out)["graph_sha256"] == json.loads(plain.out)["graph_sha256"]
 

@@ -20,7 +20,7 @@ def test_all_are_listed_with_licence_harms_and_whether_at_hand(run):
     for name in fv.dataset_names():
         assert name in outcome.out
     assert "yes, bundled" in outcome.out
-    assert "Creative Commons Attribution 4.0" in outcome.out
+    assert "CC BY 4.0" in outcome.out
     assert "  ! " in outcome.out
 
 

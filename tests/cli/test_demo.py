@@ -10,7 +10,15 @@ import fairview as fv
 def test_the_graph_and_the_simplest_predictors_are_shown(run):
     outcome = run("demo")
     assert (outcome.code, outcome.err) == (0, "")
-    for said in ("german", "1,000", "21,742", "80.48 %", "Groups by Gender", "constant (always good)", "logistic regression"):
+    for said in (
+        "german",
+        "1,000",
+        "21,742",
+        "80.48 %",
+        "Groups by Gender",
+        "constant (always good)",
+        "logistic regression",
+    ):
         assert said in outcome.out
 
 

@@ -85,8 +85,8 @@ def test_debug_shows_the_traceback_wherever_it_stands(tmp_path, place):
         (
             ZeroDivisionError("division by zero"),
             1,
-            "error: this is a bug in fairview (ZeroDivisionError: division by zero). Please report it with the output of "
-            "`fairview env` and of the same command with --debug.\n",
+            "error: this is a bug in fairview (ZeroDivisionError: division by zero). Please report it with the output "
+            "of `fairview env` and of the same command with --debug.\n",
         ),
     ],
 )

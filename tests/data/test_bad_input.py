@@ -76,7 +76,9 @@ def test_constant_column_is_kept_scaled_to_0_and_listed(read, scaling):
 def test_wrong_separator(refusal, read, sign, shown):
     other = PEOPLE.replace(",", sign)
     escaped = sign.replace("\t", "\\t")
-    assert refusal(other) == f"nodes.csv: one column only, and its header contains {shown}. Pass --separator '{escaped}'."
+    assert (
+        refusal(other) == f"nodes.csv: one column only, and its header contains {shown}. Pass --separator '{escaped}'."
+    )
     assert read(other, separator=sign).sha256 == read().sha256
 
 
@@ -303,12 +305,12 @@ def test_all_independent_problems_of_both_tables_are_in_one_message(refusal):
         "6 problems:\n"
         "  - nodes.csv: column 'ok': the labels are '0', '1', '2'. Say which is positive: --positive VALUE.\n"
         "  - nodes.csv: no column 'heigth'. Did you mean 'height'?\n"
-        "  - nodes.csv: column 'part': 1 of 3 rows name no split ('dev' in 1). Use train, val (or valid, validation) or "
-        "test, or leave the cell empty to keep a node out of all.\n"
+        "  - nodes.csv: column 'part': 1 of 3 rows name no split ('dev' in 1). Use train, val (or valid, validation) "
+        "or test, or leave the cell empty to keep a node out of all.\n"
         "  - nodes.csv: column 'age': 1 of 3 cells are not numbers, the first is 'x' (id 1). Clean them, leave the "
         "column out (--drop age), or one-hot encode it (--categorical age).\n"
-        "  - nodes.csv: column 'height': 1 of 3 values are infinite or beyond float32 (id 1; first: 1e99). Correct them, "
-        "or drop the column.\n"
+        "  - nodes.csv: column 'height': 1 of 3 values are infinite or beyond float32 (id 1; first: 1e99). Correct "
+        "them, or drop the column.\n"
         "  - edges.csv: 1 of 1 edges point to ids that nodes.csv does not have ('9'). Add these nodes, or pass "
         "--drop-unknown."
     )
@@ -317,8 +319,8 @@ def test_all_independent_problems_of_both_tables_are_in_one_message(refusal):
 def test_problems_of_one_file_do_not_hide_those_of_the_other(refusal):
     assert refusal("id,age\n1\n", "source\n1\n2,3\n") == (
         "2 problems:\n"
-        "  - nodes.csv: 1 of 1 rows are longer or shorter than the header's 2 cells (line 2 has 1). A separator inside a "
-        "cell needs quotes around the cell.\n"
-        "  - edges.csv: 1 of 2 rows are longer or shorter than the header's 1 cells (line 3 has 2). A separator inside a "
-        "cell needs quotes around the cell."
+        "  - nodes.csv: 1 of 1 rows are longer or shorter than the header's 2 cells (line 2 has 1). A separator inside "
+        "a cell needs quotes around the cell.\n"
+        "  - edges.csv: 1 of 2 rows are longer or shorter than the header's 1 cells (line 3 has 2). A separator inside "
+        "a cell needs quotes around the cell."
     )

@@ -132,7 +132,10 @@ def test_numbers_in_frames_meet_texts_in_csv(read, frame):
 @pytest.mark.parametrize(
     ("frame", "message"),
     [
-        ({"source": [1, None], "target": [2, 3]}, "edges: column 'source': 1 of 2 cells are empty (row 1, counted from 0)."),
+        (
+            {"source": [1, None], "target": [2, 3]},
+            "edges: column 'source': 1 of 2 cells are empty (row 1, counted from 0).",
+        ),
         (
             {"source": [1.0, float("nan")], "target": [2, 3]},
             "edges: column 'source': 1 of 2 cells are empty (row 1, counted from 0).",
@@ -180,7 +183,9 @@ def test_files_that_are_no_edges(refusal, content, message):
     assert refusal(edges=content) == message
 
 
-@pytest.mark.parametrize("frame", [pl.DataFrame({"source": [], "target": []}), pd.DataFrame({"source": [], "target": []})])
+@pytest.mark.parametrize(
+    "frame", [pl.DataFrame({"source": [], "target": []}), pd.DataFrame({"source": [], "target": []})]
+)
 def test_a_frame_of_no_edges_is_a_graph_without_edges(read, frame):
     assert read(edges=frame).num_edges == 0
 

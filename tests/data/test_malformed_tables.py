@@ -1,4 +1,4 @@
-"""Thousands of malformed frames and graphs: a graph or an `InputError`, never another exception, and nothing changed."""
+"""Thousands of malformed frames and graphs: a graph or an `InputError`, nothing else, and nothing changed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ import fairview as fv
 quick = settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 long = settings(max_examples=6000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
-words = st.sampled_from(["", " ", "a", "b", "0", "1", "-1", "1.0", "NA", "nan", "train", "val", "test", "é", "1e400", "\0"])
+words = st.sampled_from(
+    ["", " ", "a", "b", "0", "1", "-1", "1.0", "NA", "nan", "train", "val", "test", "é", "1e400", "\0"]
+)
 cells = {
     "texts": words,
     "truth": st.booleans(),
@@ -34,7 +36,9 @@ cells = {
     "nothing": st.none(),
     "anything": st.sampled_from([1, "a", 2.5, None, True, (1,), b"x"]),
 }
-names = st.sampled_from(["id", "age", "job", "job=a", "age_missing", "sex", "ok", "part", "source", "target", "", " x", "ü"])
+names = st.sampled_from(
+    ["id", "age", "job", "job=a", "age_missing", "sex", "ok", "part", "source", "target", "", " x", "ü"]
+)
 
 
 @st.composite
@@ -47,10 +51,22 @@ def columns(draw: st.DrawFn, height: int) -> list[object]:
 
 @st.composite
 def tables(draw: st.DrawFn) -> object:
+    """Anything from chaos to a sound table with a column or two of something else."""
     height = draw(st.integers(0, 5))
-    made = {name: draw(columns(height)) for name in draw(st.sets(names, max_size=6))}
-    if draw(st.booleans()):
-        made |= {"id": list(range(height)), "ok": [k % 2 for k in range(height)], "sex": list("fmfmf"[:height])}
+    chaos = {name: draw(columns(height)) for name in draw(st.sets(names, max_size=6))}
+    sound = {
+        "id": list(range(height)),
+        "age": [20.0 + k for k in range(height)],
+        "job": list("abcab"[:height]),
+        "sex": list("fmfmf"[:height]),
+        "ok": [k % 2 for k in range(height)],
+        "source": [k // 2 for k in range(height)],
+        "target": list(range(height)),
+    }
+    share = draw(st.sampled_from(["chaos", "mixed", "nearly sound", "nearly sound"]))
+    if share == "nearly sound":
+        chaos = dict(list(chaos.items())[:1])
+    made = chaos if share == "chaos" else sound | chaos
     kind = draw(st.sampled_from(["mapping", "polars", "pandas", "lazy"]))
     if kind == "pandas":
         return pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in made.items()}).infer_objects()
@@ -60,70 +76,74 @@ def tables(draw: st.DrawFn) -> object:
     return frame if kind == "polars" else frame.lazy()
 
 
-options = st.fixed_dictionaries(
-    {},
-    optional={
-        "label": st.sampled_from(["ok", "age", "id", "nope"]),
-        "sensitive": st.sampled_from(["sex", "age", "id", "nope"]),
-        "id": st.sampled_from(["id", "job", "nope"]),
-        "positive": st.sampled_from(["1", "a", 1, True, 1.0]),
-        "categorical": st.lists(names, max_size=2),
-        "features": st.lists(names, max_size=3),
-        "drop": st.lists(names, max_size=3),
-        "unscaled": st.lists(names, max_size=1),
-        "groups": st.dictionaries(words, words, max_size=3),
-        "classes": st.sampled_from([("no", "yes"), ("x", "x"), ("one",), "ab"]),
-        "missing": st.sampled_from(["error", "mean", "drop", "indicator", "x"]),
-        "missing_values": st.lists(words, max_size=2),
-        "scaling": st.sampled_from(["none", "minmax", "standard", "x"]),
-        "scale_on": st.sampled_from(["all", "train"]),
-        "split": st.sampled_from(["part", "job", "nope"]),
-        "split_seed": st.integers(-1, 3),
-        "sensitive_as_feature": st.booleans(),
-        "similarity_with_sensitive": st.booleans(),
-        "directed": st.booleans(),
-        "drop_unknown": st.booleans(),
-        "similarity": st.sampled_from([fv.NearestNeighbours(neighbours=2), fv.SimilarityThreshold(threshold=0.5)]),
-    },
-)
+choices = {
+    "label": st.sampled_from(["ok", "age", "id", "nope"]),
+    "sensitive": st.sampled_from(["sex", "age", "id", "nope"]),
+    "id": st.sampled_from(["id", "job", "nope"]),
+    "positive": st.sampled_from(["1", "a", 1, True, 1.0]),
+    "categorical": st.lists(names, max_size=2),
+    "features": st.lists(names, max_size=3),
+    "drop": st.lists(names, max_size=3),
+    "unscaled": st.lists(names, max_size=1),
+    "groups": st.dictionaries(words, words, max_size=3),
+    "classes": st.sampled_from([("no", "yes"), ("x", "x"), ("one",), "ab"]),
+    "missing": st.sampled_from(["error", "mean", "drop", "indicator", "x"]),
+    "missing_values": st.lists(words, max_size=2),
+    "scaling": st.sampled_from(["none", "minmax", "standard", "x"]),
+    "scale_on": st.sampled_from(["all", "train"]),
+    "split": st.sampled_from(["part", "job", "nope"]),
+    "split_seed": st.integers(-1, 3),
+    "sensitive_as_feature": st.booleans(),
+    "similarity_with_sensitive": st.booleans(),
+    "directed": st.booleans(),
+    "drop_unknown": st.booleans(),
+    "similarity": st.sampled_from([fv.NearestNeighbours(neighbours=2), fv.SimilarityThreshold(threshold=0.5)]),
+}
 
 
-def same(first: object, second: object) -> bool:
-    if isinstance(first, pl.LazyFrame):
-        return True
-    if isinstance(first, (pl.DataFrame, pd.DataFrame)):
-        return bool(first.equals(second))
-    return repr(first) == repr(second)
+@st.composite
+def options(draw: st.DrawFn) -> dict[str, object]:
+    """The usual ones with a few changed; now and then only the changed ones."""
+    changed = {name: draw(choices[name]) for name in draw(st.sets(st.sampled_from(sorted(choices)), max_size=3))}
+    usual = {"label": "ok", "sensitive": "sex", "categorical": ["job"], "missing": "mean", "drop_unknown": True}
+    return changed if draw(st.integers(0, 4)) == 0 else usual | changed
+
+
+def shown(table: object) -> str:
+    """All that is in a table; NaN is equal to itself here."""
+    if isinstance(table, pd.DataFrame):
+        return repr([table.to_dict("list"), table.dtypes.tolist()])
+    frame = table.collect() if isinstance(table, pl.LazyFrame) else table
+    return repr([frame.schema, frame.rows()]) if isinstance(frame, pl.DataFrame) else repr(frame)
 
 
 def check_tables(nodes: object, edges: object, asked: dict[str, object]) -> None:
-    kept = copy.deepcopy((nodes, edges))
+    before = shown(nodes), shown(edges)
     try:
         graph = fv.read_graph(nodes, edges, **asked)
-    except fv.InputError as error:
-        assert all(len(problem) > 10 for problem in error.problems)
+    except fv.InputError:
+        pass
     else:
         assert np.isfinite(graph.features).all()
         assert len(set(graph.channels)) == graph.num_channels
-    assert same(nodes, kept[0])
-    assert same(edges, kept[1])
+    assert (shown(nodes), shown(edges)) == before
 
 
 @quick
-@given(tables(), st.none() | tables(), options)
+@given(tables(), st.none() | tables(), options())
 def test_malformed_frames_give_a_graph_or_an_input_error(nodes, edges, asked):
     check_tables(nodes, edges, asked)
 
 
 @pytest.mark.slow
 @long
-@given(tables(), st.none() | tables(), options)
+@given(tables(), st.none() | tables(), options())
 def test_many_more_malformed_frames_give_a_graph_or_an_input_error(nodes, edges, asked):
     check_tables(nodes, edges, asked)
 
 
-@quick
-@given(tables(), tables(), tables(), tables(), options)
+@settings(quick, max_examples=250)
+@given(tables(), tables(), tables(), tables(), options())
 def test_a_recipe_meets_malformed_frames_with_a_graph_or_an_input_error(nodes, edges, new_nodes, new_edges, asked):
     try:
         recipe = fv.read_graph(nodes, edges, **asked).recipe
@@ -172,8 +192,8 @@ def check_arrays(given_arrays: dict[str, object], channels: list[str] | None) ->
     others = {name: value for name, value in given_arrays.items() if name not in masks}
     try:
         graph = fv.NodeGraph.from_arrays(**others, splits=masks, channels=channels)
-    except fv.InputError as error:
-        assert error.problems
+    except fv.InputError:
+        pass
     else:
         assert np.isfinite(graph.features).all()
     assert repr(given_arrays) == repr(kept)

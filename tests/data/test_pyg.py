@@ -208,7 +208,11 @@ def test_minus_one_is_a_group_unless_the_groups_have_names():
 
 
 def test_booleans_may_be_codes():
-    assert fv.from_pyg(data(sensitive=torch.tensor([True, False, True])), groups=["f", "m"]).sensitive.tolist() == [1, 0, 1]
+    assert fv.from_pyg(data(sensitive=torch.tensor([True, False, True])), groups=["f", "m"]).sensitive.tolist() == [
+        1,
+        0,
+        1,
+    ]
 
 
 def test_mistyped_names():

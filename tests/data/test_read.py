@@ -34,9 +34,7 @@ def test_shuffled_rows_of_both_tables_give_the_same_graph(ids, chance, split_see
     def graph() -> fv.NodeGraph:
         nodes = pl.DataFrame(rows, schema=["id", "age", "job", "sex", "ok"], orient="row")
         edges = pl.DataFrame(links, schema=["source", "target"], orient="row") if with_edges else None
-        return fv.read_graph(
-            nodes, edges, label="ok", sensitive="sex", categorical=["job"], split_seed=split_seed
-        )
+        return fv.read_graph(nodes, edges, label="ok", sensitive="sex", categorical=["job"], split_seed=split_seed)
 
     before = graph()
     chance.shuffle(rows)

@@ -66,8 +66,8 @@ def test_means_are_taken_over_the_train_nodes_if_the_scaling_is(read):
 def test_a_mean_of_nothing_is_refused(refusal):
     people = "id,age,sex,ok,part\n1,,f,0,train\n2,,m,1,train\n3,30,f,1,val\n4,99,m,0,test\n"
     assert refusal(people, split="part", missing="mean", scale_on="train") == (
-        "nodes.csv: column 'age': empty for all nodes that the mean is taken over. Drop the column, or fit on all nodes "
-        "(--scale-on all)."
+        "nodes.csv: column 'age': empty for all nodes that the mean is taken over. Drop the column, or fit on all "
+        "nodes (--scale-on all)."
     )
 
 
@@ -150,7 +150,9 @@ def test_the_sensitive_column_takes_no_part_in_the_similarity_unless_asked(read,
     assert read(PEOPLE, None, **options).recipe.similarity_channels == ("age",)
     both = read(PEOPLE, None, similarity_with_sensitive=True, **options)
     assert both.recipe.similarity_channels == ("age", "sex")
-    assert "no channel is left to link similar nodes by" in refusal(PEOPLE, None, drop=["job", "age"], sensitive_as_feature=True)
+    assert "no channel is left to link similar nodes by" in refusal(
+        PEOPLE, None, drop=["job", "age"], sensitive_as_feature=True
+    )
 
 
 # --- the same again, on new data --------------------------------------------------------------------------------------

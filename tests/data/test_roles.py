@@ -59,7 +59,10 @@ def test_ids_of_frames(read, frame, ids, texts):
         (people(id=["a", "", "b"]), "1 of 3 ids are empty (row 1, counted from 0)."),
         (people(id=[1.0, float("nan"), 3.0]), "1 of 3 ids are empty (row 1, counted from 0)."),
         (pd.DataFrame({"id": [1.0, None], "age": [1, 2], "sex": ["f", "m"], "ok": [0, 1]}), "1 of 2 ids are empty"),
-        (people(id=[1.5, 2.0, 3.0]), "ids must be texts or whole numbers below 2**53, got 1.5 (row 0, counted from 0)."),
+        (
+            people(id=[1.5, 2.0, 3.0]),
+            "ids must be texts or whole numbers below 2**53, got 1.5 (row 0, counted from 0).",
+        ),
         (people(id=[2.0**60, 2.0, 3.0]), "ids must be texts or whole numbers below 2**53, got 1.15"),
         (people(id=[[1], [2], [3]]), "List(Int64) values can't be ids; use texts or whole numbers."),
         (people(id=[1, 1, 2]), "1 ids occur more than once: '1' (rows 0, 1, counted from 0)."),
@@ -72,7 +75,8 @@ def test_bad_ids_are_one_problem_that_does_not_drag_others_along(refusal, table,
 def test_another_id_column(read, refusal):
     assert read("key,age,sex,ok\nb,1,f,0\na,2,m,1\n", None, id="key").node_ids == ("a", "b")
     assert refusal(id="key") == (
-        "nodes.csv: no column 'key'. Known: id, age, sex, ok. Without --id, the column 'id' or the row numbers are the ids."
+        "nodes.csv: no column 'key'. Known: id, age, sex, ok. Without --id, the column 'id' or the row "
+        "numbers are the ids."
     )
 
 
@@ -110,7 +114,8 @@ def test_of_three_labels_the_others_count_as_negative_and_it_is_noted(read):
 
 
 @pytest.mark.parametrize(
-    ("labels", "positive"), [([1, 2, 2], 2), ([False, True, True], True), (["0.0", "1.0", "1.0"], "1.0"), ([0, 1, 1], 1.0)]
+    ("labels", "positive"),
+    [([1, 2, 2], 2), ([False, True, True], True), (["0.0", "1.0", "1.0"], "1.0"), ([0, 1, 1], 1.0)],
 )
 def test_the_positive_value_may_be_given_as_what_it_is(read, labels, positive):
     assert read(people(ok=labels), None, positive=positive).labels.tolist() == [0, 1, 1]

@@ -10,7 +10,9 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from fairview.data.scaling import Scaling
 
 tables = hnp.arrays(
-    np.float64, st.tuples(st.integers(2, 8), st.integers(1, 4)), elements=st.floats(-1e6, 1e6).map(lambda x: round(x, 3))
+    np.float64,
+    st.tuples(st.integers(2, 8), st.integers(1, 4)),
+    elements=st.floats(-1e6, 1e6).map(lambda x: round(x, 3)),
 )
 
 

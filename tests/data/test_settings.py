@@ -80,7 +80,10 @@ def test_a_recipe_leaves_nothing_to_decide(read, refusal, options):
         ({"features": ["age"], "drop": ["age"]}, "column 'age' is both chosen and dropped."),
         ({"drop": ["sex"], "sensitive_as_feature": True}, "column 'sex' is both chosen and dropped."),
         ({"categorical": ["ok"]}, "column 'ok' can't be one-hot encoded: it is the label."),
-        ({"categorical": ["age"], "drop": ["age"]}, "column 'age' can't be one-hot encoded: it is not among the features."),
+        (
+            {"categorical": ["age"], "drop": ["age"]},
+            "column 'age' can't be one-hot encoded: it is not among the features.",
+        ),
         ({"drop": ["age"]}, "no feature columns are left (columns: id, age, sex, ok)."),
         ({"features": []}, "no feature columns are left (columns: id, age, sex, ok)."),
     ],

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from fairview.cli import options
+from fairview.cli.graphs import own_graph
 from fairview.cli.output import Format, FormatOption, percent, print_facts, print_json, print_table
-from fairview.errors import InputError
 
 
 def check(
@@ -47,26 +47,11 @@ def check(
 
         fairview check --nodes people.parquet --edges snap.txt.gz --label y --sensitive s --format json
     """
-    from fairview.data.read import read_graph
-    from fairview.data.similarity import NearestNeighbours, SimilarityThreshold
     from fairview.data.summary import summarise
 
-    rule: NearestNeighbours | SimilarityThreshold | None = None
-    if (neighbours, threshold) != (None, None):
-        if edges is not None or (neighbours is not None and threshold is not None):
-            raise InputError(
-                "--neighbours and --threshold say how to link nodes without --edges; give at most one of all."
-            )
-        if threshold is not None and not 0 < threshold <= 1:
-            raise InputError(f"--threshold {threshold:g}: must be above 0, and at most 1.")
-        rule = (
-            SimilarityThreshold(threshold=threshold)
-            if threshold is not None
-            else NearestNeighbours(neighbours=neighbours or 10)
-        )
-    graph = read_graph(
-        nodes,
-        edges,
+    graph = own_graph(
+        nodes=nodes,
+        edges=edges,
         label=label,
         sensitive=sensitive,
         id=id,
@@ -83,11 +68,12 @@ def check(
         missing_values=missing_value or (),
         split=split,
         split_seed=split_seed,
-        similarity=rule,
+        neighbours=neighbours,
+        threshold=threshold,
         similarity_with_sensitive=similarity_with_sensitive,
         directed=directed,
         drop_unknown=drop_unknown,
-        separator="\t" if separator == "\\t" else separator,
+        separator=separator,
         encoding=encoding,
     )
     facts = summarise(graph)

@@ -38,8 +38,8 @@ def demo(format: FormatOption = Format.TABLE) -> None:
     print_graph(summarise(graph))
     print_metrics("Published test split (250 clients)", rows)
     typer.echo(
-        "The constant predictor is perfectly fair and has a good F1, because most clients are good: a model must beat\n"
-        "it in balanced accuracy before its fairness means anything. The regression keeps a gap between the groups even\n"
-        "without the Gender column: other columns leak it.\n\n"
+        "The constant predictor is perfectly fair and has a good F1, because most clients are good: a model must\n"
+        "beat it in balanced accuracy before its fairness means anything. The regression keeps a gap between the\n"
+        "groups even without the Gender column: other columns leak it.\n\n"
         "Next: `fairview check --help` for your own tables, `fairview datasets` for more graphs."
     )

@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from fairview._version import __version__
-from fairview.cli import check, datasets, demo, env
+from fairview.cli import check, datasets, demo, env, predict, speed, train
 from fairview.cli.output import never_fail_to_print, printable
 from fairview.errors import FairviewError
 
@@ -26,6 +26,9 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("datasets")(datasets.datasets)
 app.command("check")(check.check)
+app.command("train")(train.train)
+app.command("predict")(predict.predict)
+app.command("speed")(speed.speed)
 app.command("env")(env.env)
 
 

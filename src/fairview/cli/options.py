@@ -19,6 +19,9 @@ Edges = Annotated[
         rich_help_panel=_TABLES,
     ),
 ]
+OptionalNodes = Annotated[
+    Path | None, typer.Option("--nodes", help="Own table of nodes, instead of a dataset.", rich_help_panel=_TABLES)
+]
 Separator = Annotated[
     str | None, typer.Option(help=r"Character between the cells, for example ';' or '\t'.", rich_help_panel=_TABLES)
 ]
@@ -29,6 +32,12 @@ Label = Annotated[
 ]
 Sensitive = Annotated[
     str, typer.Option(help="Column with the sensitive attribute; each value is a group.", rich_help_panel=_COLUMNS)
+]
+OptionalLabel = Annotated[
+    str | None, typer.Option("--label", help="Column with the label of own tables.", rich_help_panel=_COLUMNS)
+]
+OptionalSensitive = Annotated[
+    str | None, typer.Option("--sensitive", help="Column with the sensitive attribute.", rich_help_panel=_COLUMNS)
 ]
 Positive = Annotated[
     str | None,
@@ -54,8 +63,11 @@ Categorical = Annotated[
     list[str] | None, typer.Option(help="Column to one-hot encode; repeat it.", rich_help_panel=_COLUMNS)
 ]
 SensitiveAsFeature = Annotated[
-    bool, typer.Option("--sensitive-as-feature", help="Keep the sensitive column among the features.", rich_help_panel=_COLUMNS)
-]  # fmt: skip
+    bool,
+    typer.Option(
+        "--sensitive-as-feature", help="Keep the sensitive column among the features.", rich_help_panel=_COLUMNS
+    ),
+]
 Split = Annotated[str | None, typer.Option(help="Column with train, val and test.", rich_help_panel=_COLUMNS)]
 SplitSeed = Annotated[
     int | None, typer.Option(help="Draw a stratified split with this seed instead.", rich_help_panel=_COLUMNS, min=0)
@@ -78,8 +90,10 @@ MissingValues = Annotated[
 
 Neighbours = Annotated[
     int | None,
-    typer.Option(help="Without edges: link each node to so many nearest ones [default: 10].", rich_help_panel=_GRAPH, min=1),
-]  # fmt: skip
+    typer.Option(
+        help="Without edges: link each node to so many nearest ones [default: 10].", rich_help_panel=_GRAPH, min=1
+    ),
+]
 Threshold = Annotated[
     float | None,
     typer.Option(
@@ -96,8 +110,9 @@ SimilarityWithSensitive = Annotated[
     ),
 ]
 Directed = Annotated[
-    bool, typer.Option("--directed", help="Keep edges as given instead of making them symmetric.", rich_help_panel=_GRAPH)
-]  # fmt: skip
+    bool,
+    typer.Option("--directed", help="Keep edges as given instead of making them symmetric.", rich_help_panel=_GRAPH),
+]
 DropUnknown = Annotated[
     bool, typer.Option("--drop-unknown", help="Drop edges to ids that the node table lacks.", rich_help_panel=_GRAPH)
 ]

@@ -299,14 +299,16 @@ def _frame(source: Any, name: str) -> pl.DataFrame:
     columns = getattr(source, "columns", None)
     if columns is not None and hasattr(source, "iloc"):
         _check_header([str(column) for column in columns], name)
-        source = {column: _pandas_column(source.iloc[:, place]) for place, column in enumerate(columns)}
+        source = {column: source.iloc[:, place] for place, column in enumerate(columns)}
     if not isinstance(source, Mapping):
         raise InputError(f"{name}: expected a path or a frame, got {type(source).__name__}.")
+    _check_header([str(column) for column in source], name)
     problems = Problems()
     made: dict[str, Any] = {}
     for column, values in source.items():
         try:
-            made[str(column)] = pl.Series(values=values, strict=True)
+            in_pandas = hasattr(values, "iloc")
+            made[str(column)] = _pandas_column(values) if in_pandas else pl.Series(values=values, strict=True)
         except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:
             problems.add(f"{name}: column '{column}': can't be read ({_first_line(error)}).")
     problems.raise_if_any()

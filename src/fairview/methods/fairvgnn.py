@@ -159,7 +159,7 @@ class FairVGNN(NetworkMethod):
         self.seed = seed
 
     @classmethod
-    def from_preset(cls, dataset: str, encoder: EncoderKind = "gcn", *, preset: str = "paper", **changes: Any) -> Self:
+    def from_preset(cls, dataset: str, encoder: str = "gcn", *, preset: str = "paper", **changes: Any) -> Self:
         """The settings of a cell of the paper's tables, with changes of your own (see `fairview.methods.presets`).
 
         Example:

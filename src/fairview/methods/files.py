@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import safetensors.torch
-from torch import Tensor, nn
+from torch import nn
 
 from fairview._version import __version__
 from fairview.atomic import write_atomic
@@ -22,7 +22,6 @@ from fairview.errors import FairviewError, ModelFileError
 from fairview.methods.contract import Facts
 from fairview.methods.estimator import Estimator
 from fairview.methods.registry import METHODS, name_of
-from fairview.training.state import State
 
 FORMAT = 1
 LARGEST = 1024**3
@@ -109,16 +108,6 @@ def checked(content: bytes, name: str | Path) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise ModelFileError(f"{name}: is not a model.")
     return document
-
-
-def digest(tensors: State) -> str:
-    """A sha256 over names, types, shapes and values."""
-    found = hashlib.sha256()
-    for name in sorted(tensors):
-        tensor: Tensor = tensors[name].contiguous()
-        found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)} ".encode())
-        found.update(tensor.numpy().tobytes())
-    return found.hexdigest()
 
 
 def _read(path: Path) -> bytes:

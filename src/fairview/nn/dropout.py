@@ -10,15 +10,16 @@ class DropoutSource:
     """Draws which entries survive; a layer multiplies by what it gives.
 
     The draws come in 64-bit words, one byte per entry: eight times fewer calls of the generator than uniform floats,
-    exact for rates that are multiples of 1/256 and otherwise rounded to the nearest one. All views of a layer are drawn
-    together, so that a path that takes the views one by one sees the same draws as one that takes them at once.
+    exact for rates that are multiples of 1/256 and otherwise rounded to the nearest one below 1. All views of a layer
+    are drawn together, so that a path that takes the views one by one sees the same draws as one that takes them at
+    once.
     """
 
     def __init__(self, rate: float, generator: torch.Generator | None = None) -> None:
-        self.rate = round(rate * 256) / 256
+        self.rate = min(round(rate * 256), 255) / 256
         self.generator = generator
         self._drawn: list[Tensor] = []
-        self._views, self._view, self._layer = 1, 0, 0
+        self._views, self._view, self._layer = 0, 0, 0  # no views: they don't come one by one
 
     def all_views(self, nodes: int, views: int, hidden: int, like: Tensor) -> Tensor:
         """0 with probability `rate`, else 1 / (1 - rate), of shape (nodes, views, hidden)."""
@@ -35,9 +36,15 @@ class DropoutSource:
     def next_view(self) -> None:
         self._view, self._layer = self._view + 1, 0
 
+    def end(self) -> None:
+        """All views have come."""
+        self._drawn, self._views = [], 0
+
     def draw(self, h: Tensor) -> Tensor:
         """For the next layer of the current view, of shape (nodes, hidden)."""
+        if self._views == 0:
+            return self.all_views(len(h), 1, h.shape[1], h)[:, 0]
         if self._layer == len(self._drawn):
             self._drawn.append(self.all_views(len(h), self._views, h.shape[1], h))
         self._layer += 1
-        return self._drawn[self._layer - 1][:, max(self._view, 0)]
+        return self._drawn[self._layer - 1][:, self._view]

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 
@@ -63,7 +64,7 @@ def generator_loss(logits: Tensor, masks: Tensor | None = None, *, density_weigh
     return loss
 
 
-# --- closed forms: a third of the kernels that autograd would run, which is what small graphs wait for -----------------
+# --- closed forms: a third of the kernels that autograd would run, which is what small graphs wait for ----------------
 
 
 def _binary_cross_entropy(logits: Tensor, targets: Tensor, weights: Tensor | None) -> Tensor:
@@ -82,6 +83,7 @@ class _BinaryCrossEntropy(torch.autograd.Function):
         return (each if weights is None else each * weights).mean()
 
     @staticmethod
+    @once_differentiable  # a second derivative would silently miss what depends on the logits
     def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, None, None]:
         return ctx.gradient * (upstream[0] / ctx.gradient.numel()), None, None
 
@@ -96,6 +98,7 @@ class _Guessing(torch.autograd.Function):
         return centred.square().mean()
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *upstream: Tensor) -> Tensor:
         centred: Tensor = ctx.centred
         return centred * (0.25 - centred.square()) * (2 * upstream[0] / centred.numel())

@@ -76,6 +76,8 @@ class GeneralPath:
             if isinstance(dropout, DropoutSource):
                 dropout.next_view()
             found.append(self.encoder(self.inputs.x * mask, self.inputs))
+        if isinstance(dropout, DropoutSource):
+            dropout.end()
         return torch.stack(found)
 
 

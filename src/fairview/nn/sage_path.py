@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from fairview.nn.encoders import SAGEEncoder
@@ -125,6 +126,7 @@ class _UnitLength(torch.autograd.Function):
         return y
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *upstream: Tensor) -> Tensor:
         y, reciprocal, long = ctx.saved_tensors
         along = (y * upstream[0]).sum(dim=-1, keepdim=True) * long

@@ -52,7 +52,7 @@ class _Product(torch.autograd.Function):
 
 
 def _csr(matrix: sparse.csr_array, dtype: torch.dtype, device: torch.device | str) -> Tensor:
-    matrix.sort_indices()
+    matrix = matrix if matrix.has_sorted_indices else matrix.sorted_indices()
     index = torch.int32 if matrix.nnz < 2**31 else torch.int64
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # compressed rows are "in beta"; the tests compare with dense

@@ -3,7 +3,7 @@
 With A the adjacency matrix without self-loops, c the number of self-loops that each node gets, and D the diagonal of
 the row sums of A + c I:
 
-    gcn    S = D^-1/2 (A + c I) D^-1/2      GCN, c = 1; PyG's `improved=True` is c = 2
+    gcn    S = D^-1/2 (A + c I) D^-1/2      GCN, c = 1; PyG's `improved=True` with edge weights is c = 2
     mean   S = D^-1 (A + c I)               GraphSAGE's mean; a node without neighbours and loops keeps nothing
     sum    S = A + c I                      GIN with c = 1 + eps
 
@@ -63,6 +63,8 @@ class Operator(BaseModel):
 def propagate(adjacency: Adjacency, features: Matrix, operator: Operator, *, hops: int = 1) -> list[Matrix]:
     """[X, S X, S² X, ...]: the features after 0 to `hops` hops, in float64 inside, in the dtype of X outside.
 
+    Whole numbers come back as float64: their means are none.
+
     Paper: appendix B, PROP of the unified template.
 
     Example:
@@ -78,7 +80,8 @@ def propagate(adjacency: Adjacency, features: Matrix, operator: Operator, *, hop
     if hops:
         s = operator.matrix(adjacency)
         wide = features.astype(np.float64)
+        dtype = features.dtype if np.issubdtype(features.dtype, np.floating) else wide.dtype
         for _ in range(hops):
             wide = np.asarray(s @ wide)
-            found.append(wide.astype(features.dtype))
+            found.append(wide.astype(dtype))
     return found

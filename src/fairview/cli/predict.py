@@ -1,0 +1,72 @@
+"""`fairview predict`: scores for new nodes, from a run's model and raw tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairview.cli import options
+from fairview.cli.output import Format, FormatOption, print_json
+from fairview.errors import InputError
+
+
+def predict(
+    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    nodes: options.Nodes,
+    out: Annotated[Path, typer.Option(help="CSV file to write: id, score, prediction.")] = Path("predictions.csv"),
+    edges: options.Edges = None,
+    separator: options.Separator = None,
+    encoding: options.Encoding = "utf-8",
+    source: options.Source = None,
+    target: options.Target = None,
+    directed: options.Directed = False,
+    drop_unknown: options.DropUnknown = False,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """Predict new nodes: columns are matched by name, and treated as the training table was.
+
+    Edges may join nodes of the given table only. Without edges, the similarity rule of the training data is applied, if
+    it had one.
+
+    Examples:
+
+        fairview predict runs/own --nodes new.csv --edges new_links.csv --out predictions.csv
+
+        fairview predict runs/own --nodes new.parquet --format json
+    """
+    from fairview.atomic import write_atomic
+    from fairview.data.read import read_graph
+    from fairview.experiments.runs import predictions
+    from fairview.methods.files import load_model
+
+    model = load_model(run)
+    recipe = model.facts().recipe
+    if recipe is None:
+        raise InputError(f"{run}: the model was not trained on a table, so it can't read one; use it from Python.")
+    graph = read_graph(
+        nodes,
+        edges,
+        source=source,
+        target=target,
+        directed=directed,
+        drop_unknown=drop_unknown,
+        separator="\t" if separator == "\\t" else separator,
+        encoding=encoding,
+        recipe=recipe,
+    )
+    text = predictions(model, graph)
+    write_atomic(out, text)
+    positive = sum(line.endswith(",1") for line in text.splitlines()[1:])
+    summary = {
+        "run": str(run),
+        "out": str(out),
+        "nodes": graph.num_nodes,
+        "edges": graph.num_edges,
+        "positive": positive,
+    }
+    if format is Format.JSON:
+        print_json(summary | {"notes": list(graph.provenance.notes)})
+    else:
+        typer.echo(f"{out}: {graph.num_nodes:,} nodes, {positive:,} of them predicted '{model.facts().classes[1]}'")

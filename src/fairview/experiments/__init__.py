@@ -1,0 +1,1 @@
+"""Methods on graphs -> run folders and numbers: training runs, the speed benchmark."""

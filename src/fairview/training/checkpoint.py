@@ -1,0 +1,62 @@
+"""How does a stopped run go on, bit by bit? One file with the whole state, replaced atomically."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import safetensors
+import safetensors.torch
+
+from fairview.atomic import write_atomic
+from fairview.errors import ModelFileError
+from fairview.training.loop import Progress
+from fairview.training.state import State, below, prefixed
+
+LARGEST = 4 * 1024**3
+
+
+def save_checkpoint(path: Path, progress: Progress, state: State, *, identity: str) -> None:
+    """Write progress and state; `identity` says which run they belong to (settings and data)."""
+    tensors = prefixed("state", state) | prefixed("best", progress.best)
+    plain = {name: value for name, value in asdict(progress).items() if name != "best"}
+    about = json.dumps(plain, sort_keys=True)
+    metadata = {"identity": identity, "progress": about, "sha256": _digest(tensors, identity, about)}
+    write_atomic(path, safetensors.torch.save(tensors, metadata))
+
+
+def load_checkpoint(path: Path, *, identity: str) -> tuple[Progress, State]:
+    """Read them back.
+
+    Raises:
+        ModelFileError: the file is damaged, or belongs to a run with other settings or data.
+    """
+    try:
+        if path.stat().st_size > LARGEST:
+            raise ModelFileError(f"{path}: larger than {LARGEST:,} bytes; that is no checkpoint.")
+        with safetensors.safe_open(str(path), framework="pt") as stream:
+            metadata = dict(stream.metadata() or {})
+            tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118 - no mapping
+        sound = metadata["sha256"] == _digest(tensors, metadata["identity"], metadata["progress"])
+    except (OSError, KeyError, ValueError, safetensors.SafetensorError) as error:
+        raise ModelFileError(f"{path}: not a checkpoint ({str(error).splitlines()[0]}).") from None
+    if not sound:
+        raise ModelFileError(f"{path}: does not match its own sha256; it is damaged or changed.")
+    if metadata["identity"] != identity:
+        raise ModelFileError(
+            f"{path}: belongs to a run with other settings or other data. Use the same ones, or another --out."
+        )
+    progress = Progress(**json.loads(metadata["progress"]))
+    progress.best, progress.interrupted = below(tensors, "best"), False
+    return progress, below(tensors, "state")
+
+
+def _digest(tensors: State, *texts: str) -> str:
+    found = hashlib.sha256("\n".join(texts).encode())
+    for name in sorted(tensors):
+        tensor = tensors[name].contiguous()
+        found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)} ".encode())
+        found.update(tensor.numpy().tobytes())
+    return found.hexdigest()

@@ -1,0 +1,22 @@
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from fairview.data.adjacency import Adjacency
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # PyG's import is not ours to judge
+    import torch_geometric.nn  # noqa: F401
+
+
+@pytest.fixture(scope="session")
+def links() -> Callable[..., Adjacency]:
+    """Random links; the last two nodes are isolated."""
+
+    def random(nodes: int = 40, pairs: int = 80, *, seed: int = 0, directed: bool = False) -> Adjacency:
+        ends = np.random.default_rng(seed).integers(0, nodes - 2, size=(2, pairs))
+        return Adjacency.from_pairs(*ends, num_nodes=nodes, directed=directed)[0]
+
+    return random

@@ -1,0 +1,343 @@
+"""Two paths, one meaning: the collapsed path gives the logits, gradients and running statistics of the general one."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from torch_geometric.nn import GCNConv
+
+import fairview as fv
+from fairview.data.adjacency import Adjacency
+from fairview.errors import InputError
+from fairview.nn.encoders import Encoder, EncoderSpec, ForeignEncoder
+from fairview.nn.inputs import GraphInputs
+from fairview.nn.linear_path import LinearPath, NormalisedPath
+from fairview.nn.losses import discriminator_loss, generator_loss
+from fairview.nn.mask import ChannelMask
+from fairview.nn.paths import GeneralPath, PathKind, choose_path
+from fairview.nn.sage_path import SagePath
+
+CHANNELS, HIDDEN, VIEWS = 6, 5, 4
+
+SPECS = {
+    "mlp": {"kind": "mlp"},
+    "gcn": {"kind": "gcn"},
+    "gcn-two-loops": {"kind": "gcn", "self_loops": 2.0},
+    "gcn-mean": {"kind": "gcn", "operator": "mean"},
+    "gcn-sum": {"kind": "gcn", "operator": "sum", "self_loops": 1.5},
+    "gin": {"kind": "gin"},
+    "gin-two-loops": {"kind": "gin", "self_loops": 2.0},
+    "gin-gcn": {"kind": "gin", "operator": "gcn"},
+    "gin-gcn-two-loops": {"kind": "gin", "operator": "gcn", "self_loops": 2.0},
+    "gin-mean": {"kind": "gin", "operator": "mean", "self_loops": 0.0},
+    "sage-1": {"kind": "sage", "depth": 1},
+    "sage-2": {"kind": "sage", "depth": 2},
+    "sage-3": {"kind": "sage", "depth": 3},
+    "sage-no-loops": {"kind": "sage", "self_loops": 0.0},
+    "sage-sum": {"kind": "sage", "operator": "sum"},
+    "sage-no-dropout": {"kind": "sage", "dropout": 0.0},
+}
+
+
+def features(nodes: int, seed: int = 0) -> np.ndarray:
+    """Channels of different sizes, none of them centred."""
+    x = np.random.default_rng(seed).normal(size=(nodes, CHANNELS))
+    return (x + [0, 1, -2, 5, 0, 1]) * [1, 1, 10, 0.1, 1, 3]
+
+
+class Side:
+    """One path with its own copy of everything that is trained; the same seed gives the same start and draws."""
+
+    def __init__(
+        self,
+        spec: dict[str, Any],
+        inputs: GraphInputs,
+        kind: PathKind,
+        *,
+        outputs: int,
+        rows: np.ndarray | None,
+        hard: bool = False,
+        hidden: int = HIDDEN,
+    ) -> None:
+        channels = inputs.x.shape[1]
+        self.encoder = EncoderSpec(**{"hidden": hidden} | spec).build(channels, seed=1).to(inputs.dtype)
+        self.encoder.dropout.generator = torch.Generator().manual_seed(2)
+        generator = torch.Generator().manual_seed(3)
+        self.head = nn.Linear(hidden, outputs, dtype=inputs.dtype)
+        self.mask = ChannelMask(channels, hard=hard).to(inputs.dtype)
+        with torch.no_grad():
+            for parameter in [*self.head.parameters(), self.mask.scores]:
+                parameter.copy_(torch.randn(parameter.shape, dtype=torch.float64, generator=generator))
+        self.rows = choose_path(self.encoder, inputs, kind).on(rows)
+        nodes = inputs.num_nodes if rows is None else len(rows)
+        groups = torch.randint(max(outputs, 2), (nodes,), generator=generator)
+        self.groups = groups.to(inputs.dtype) if outputs == 1 else groups
+
+    @property
+    def parameters(self) -> dict[str, nn.Parameter]:
+        modules = nn.ModuleDict({"encoder": self.encoder, "head": self.head, "mask": self.mask})
+        return {name: parameter for name, parameter in modules.named_parameters() if parameter.requires_grad}
+
+    @property
+    def buffers(self) -> dict[str, Tensor]:
+        return dict(self.encoder.named_buffers())
+
+    def logits_and_gradients(self, noise: Tensor, *, training: bool) -> tuple[Tensor, dict[str, Tensor | None]]:
+        self.encoder.train(training)
+        masks = self.mask(noise)
+        logits = self.rows.logits(masks, self.head)
+        loss = discriminator_loss(logits, self.groups) + generator_loss(logits, masks, density_weight=0.3)
+        found = torch.autograd.grad(loss, list(self.parameters.values()), allow_unused=True)
+        return logits.detach(), dict(zip(self.parameters, found, strict=True))
+
+    @torch.no_grad()
+    def follow(self, gradients: dict[str, Tensor | None]) -> None:
+        """A step down, of a size that shows."""
+        for name, parameter in self.parameters.items():
+            gradient = gradients[name]
+            if gradient is not None and gradient.any():
+                parameter -= 0.1 * parameter.abs().max() * gradient / gradient.abs().max()
+
+
+def relative(found: Tensor, truth: Tensor) -> float:
+    """max|difference| / max|truth|."""
+    assert found.shape == truth.shape
+    scale = truth.abs().max().item()
+    difference = (found.double() - truth.double()).abs().max().item()
+    return difference / scale if scale else difference
+
+
+def assert_equal_paths(general: Side, collapsed: Side, script: list[bool], tolerance: float) -> None:
+    """Steps in training (True) and in evaluation mode, both sides following the general path's gradients."""
+    noises = torch.Generator().manual_seed(4)
+    for training in script:
+        noise = general.mask.noise(VIEWS, noises)
+        truth, expected = general.logits_and_gradients(noise, training=training)
+        logits, found = collapsed.logits_and_gradients(noise, training=training)
+        assert relative(logits, truth) < tolerance
+        largest = max(gradient.abs().max().item() for gradient in expected.values() if gradient is not None)
+        for name, gradient in expected.items():
+            assert gradient is not None, name
+            if found[name] is None:  # it cancels out in the collapsed path; rounding is left of it in the general one
+                assert gradient.abs().max() < tolerance * largest, name
+            else:
+                assert relative(found[name], gradient) < tolerance, name
+        for name, buffer in general.buffers.items():
+            assert relative(collapsed.buffers[name], buffer) < tolerance, name
+        general.follow(expected)
+        collapsed.follow(expected)
+
+
+def two_sides(spec: dict[str, Any], inputs: GraphInputs, **options: Any) -> tuple[Side, Side]:
+    general, collapsed = (Side(spec, inputs, kind, **options) for kind in ("general", "collapsed"))
+    assert isinstance(general.encoder, Encoder)
+    for name, parameter in general.parameters.items():
+        assert torch.equal(parameter, collapsed.parameters[name])
+    return general, collapsed
+
+
+@pytest.mark.parametrize("some_rows", [False, True], ids=["all-rows", "some-rows"])
+@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize("hard", [False, True], ids=["soft", "hard"])
+@pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
+def test_collapsed_equals_general(
+    spec: dict[str, Any], hard: bool, outputs: int, some_rows: bool, links: Callable[..., Adjacency]
+) -> None:
+    inputs = GraphInputs(features(40), links(40, 80), EncoderSpec(**spec).propagation, dtype=torch.float64)
+    rows = np.array([7, 3, 39, 12, 3, 30, 3, 0]) if some_rows else None  # unsorted, repeated, one isolated
+    sides = two_sides(spec, inputs, outputs=outputs, rows=rows, hard=hard)
+    assert_equal_paths(*sides, script=[False, True, True, False, True], tolerance=1e-10)
+
+
+@pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
+def test_collapsed_equals_general_on_directed_links(spec: dict[str, Any], links: Callable[..., Adjacency]) -> None:
+    adjacency = links(30, 50, directed=True)
+    inputs = GraphInputs(features(30), adjacency, EncoderSpec(**spec).propagation, dtype=torch.float64)
+    sides = two_sides(spec, inputs, outputs=1, rows=np.array([4, 28, 9, 1, 2]))
+    assert_equal_paths(*sides, script=[True, False], tolerance=1e-10)
+
+
+@pytest.mark.parametrize("name", ["mlp", "gcn", "gin", "gin-two-loops", "sage-2"])
+def test_collapsed_equals_general_on_german(name: str) -> None:
+    """Unscaled features: sums of 10^6 beside zeros and ones."""
+    graph = fv.load_dataset("german")
+    inputs = GraphInputs.of(graph, EncoderSpec(**SPECS[name]).propagation, dtype=torch.float64)
+    sides = two_sides(SPECS[name], inputs, outputs=1, rows=None, hidden=16)
+    assert_equal_paths(*sides, script=[True, True, False], tolerance=1e-10)
+
+
+def test_a_constant_channel_and_an_empty_view_do_no_harm(links: Callable[..., Adjacency]) -> None:
+    """No variance at all in one view: BatchNorm divides by its ε alone."""
+    x = features(20)
+    x[:, 3] = 1e3
+    spec = {"kind": "gin", "operator": "mean"}
+    inputs = GraphInputs(x, links(20, 40), EncoderSpec(**spec).propagation, dtype=torch.float64)
+    general, collapsed = two_sides(spec, inputs, outputs=1, rows=None)
+    empty = torch.zeros(2, CHANNELS, dtype=torch.float64)
+    empty[1, 3] = 1.0
+    for training in (True, False):
+        found = []
+        for side in (general, collapsed):
+            side.encoder.train(training)
+            found.append(side.rows.logits(empty, side.head))
+        assert found[1].isfinite().all()
+        assert relative(found[1], found[0]) < 1e-8
+        assert found[0].std(dim=1).max() < 1e-8  # every node has the same logit
+
+
+# --- float32 ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("training", [True, False], ids=["train", "eval"])
+@pytest.mark.parametrize("name", ["mlp", "gcn", "gcn-mean", "gin", "gin-two-loops", "gin-gcn", "sage-1", "sage-2"])
+def test_in_float32_the_collapsed_path_is_no_further_from_the_truth(name: str, training: bool) -> None:
+    """The truth is the general path in float64, from the same float32 weights, on German's unscaled features."""
+    graph = fv.load_dataset("german")
+    operator = EncoderSpec(**SPECS[name]).propagation
+    narrow, wide = (GraphInputs.of(graph, operator, dtype=dtype) for dtype in (torch.float32, torch.float64))
+    options = {"outputs": 1, "rows": np.arange(0, 1000, 2), "hidden": 16}
+    general, collapsed = two_sides(SPECS[name], narrow, **options)
+    truth = Side(SPECS[name], wide, "general", **options)
+    with torch.no_grad():
+        for parameter, source in zip(truth.parameters.values(), general.parameters.values(), strict=True):
+            parameter.copy_(source)
+    noises = torch.Generator().manual_seed(5)
+    warm_up = truth.mask.noise(VIEWS, noises)
+    for side in (general, collapsed, truth):  # statistics for the evaluation mode
+        side.logits_and_gradients(warm_up.to(side.mask.scores), training=True)
+    for _ in range(3):
+        noise = truth.mask.noise(VIEWS, noises)
+        exact, gradients = truth.logits_and_gradients(noise, training=training)
+        results = [side.logits_and_gradients(noise.float(), training=training) for side in (general, collapsed)]
+        errors = [relative(logits, exact) for logits, _ in results]
+        assert errors[1] <= max(errors[0], 1e-5)
+        for tensor, gradient in gradients.items():
+            if results[1][1][tensor] is not None:
+                errors = [relative(found[tensor], gradient) for _, found in results]
+                assert errors[1] <= max(errors[0], 1e-5), tensor
+        for buffer, exactly in truth.buffers.items():
+            errors = [relative(side.buffers[buffer], exactly) for side in (general, collapsed)]
+            assert errors[1] <= max(errors[0], 1e-5), buffer
+
+
+# --- sampled rows -----------------------------------------------------------------------------------------------------
+
+
+def loss_and_gradients(side: Side, path: Any, rows: np.ndarray, groups: Tensor, noise: Tensor) -> Tensor:
+    """Discriminator loss and all its gradients on some rows, in one vector."""
+    masks = side.mask(noise)
+    loss = discriminator_loss(path.on(rows).logits(masks, side.head), groups[rows])
+    gradients = torch.autograd.grad(loss, list(side.parameters.values()), allow_unused=True)
+    pieces = [piece.reshape(-1) for piece in gradients if piece is not None]
+    return torch.cat([loss.detach().reshape(1), *pieces])
+
+
+@pytest.mark.parametrize("name", ["mlp", "gcn", "gin", "sage-2"])
+def test_a_sampled_loss_is_unbiased_node_by_node(name: str, links: Callable[..., Adjacency]) -> None:
+    """The expectation over samples of one node is the mean over all nodes, exactly: BatchNorm sees all of them."""
+    spec = SPECS[name] | {"dropout": 0.0}
+    inputs = GraphInputs(features(25), links(25, 40), EncoderSpec(**spec).propagation, dtype=torch.float64)
+    side = Side(spec, inputs, "collapsed", outputs=1, rows=None)
+    path = choose_path(side.encoder, inputs)
+    noise = side.mask.noise(VIEWS, torch.Generator().manual_seed(6))
+    whole = loss_and_gradients(side, path, np.arange(25), side.groups, noise)
+    each = [loss_and_gradients(side, path, np.array([node]), side.groups, noise) for node in range(25)]
+    assert relative(torch.stack(each).mean(dim=0), whole) < 1e-12
+
+
+@pytest.mark.parametrize("name", ["gcn", "gin"])
+def test_the_mean_over_random_samples_approaches_the_whole(name: str, links: Callable[..., Adjacency]) -> None:
+    spec, size, samples = SPECS[name], 8, 600
+    inputs = GraphInputs(features(60), links(60, 100), EncoderSpec(**spec).propagation, dtype=torch.float64)
+    side = Side(spec, inputs, "collapsed", outputs=1, rows=None)
+    path = choose_path(side.encoder, inputs)
+    noise = side.mask.noise(VIEWS, torch.Generator().manual_seed(7))
+    whole = loss_and_gradients(side, path, np.arange(60), side.groups, noise)
+    generator = torch.Generator().manual_seed(8)
+    found = torch.stack(
+        [
+            loss_and_gradients(side, path, torch.randint(60, (size,), generator=generator).numpy(), side.groups, noise)
+            for _ in range(samples)
+        ]
+    )
+    error = found.std(dim=0) / samples**0.5
+    assert ((found.mean(dim=0) - whole).abs() <= 5 * error + 1e-12).all()
+    assert error.max() > 0
+
+
+# --- the choice -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("spec", "path"),
+    [
+        ({"kind": "mlp"}, LinearPath),
+        ({"kind": "gcn"}, LinearPath),
+        ({"kind": "gin"}, NormalisedPath),
+        ({"kind": "sage"}, SagePath),
+        ({"kind": "sage", "depth": 3}, SagePath),
+        ({"kind": "mlp", "depth": 2}, GeneralPath),
+        ({"kind": "gcn", "depth": 2}, GeneralPath),
+        ({"kind": "gin", "depth": 2}, GeneralPath),
+    ],
+)
+def test_the_collapsed_path_is_chosen_where_it_is_exact(
+    spec: dict[str, Any], path: type, links: Callable[..., Adjacency]
+) -> None:
+    made = EncoderSpec(**spec)
+    inputs, encoder = GraphInputs(features(10), links(10, 20), made.propagation), made.build(CHANNELS, 0)
+    assert type(choose_path(encoder, inputs)) is path
+    assert type(choose_path(encoder, inputs, "general")) is GeneralPath
+
+
+def test_no_path_is_collapsed_that_is_not_exact(links: Callable[..., Adjacency]) -> None:
+    inputs = GraphInputs(features(10), links(10, 20), None)
+    encoder = ForeignEncoder(GCNConv(CHANNELS, HIDDEN), CHANNELS)
+    assert type(choose_path(encoder, inputs)) is GeneralPath
+    with pytest.raises(InputError) as caught:
+        choose_path(encoder, inputs, "collapsed")
+    assert str(caught.value) == "path: no collapsed path for this encoder; use 'general' or 'auto'."
+
+
+def test_the_general_path_is_the_encoder_view_by_view(links: Callable[..., Adjacency]) -> None:
+    inputs = GraphInputs(features(10), links(10, 20), None, dtype=torch.float64)
+    encoder, head = ForeignEncoder(GCNConv(CHANNELS, HIDDEN), CHANNELS).double(), nn.Linear(HIDDEN, 2).double()
+    masks = torch.rand(3, CHANNELS, dtype=torch.float64, generator=torch.Generator().manual_seed(9))
+    found = choose_path(encoder, inputs).on(np.array([4, 1])).logits(masks, head)
+    assert found.shape == (3, 2, 2)
+    for view, mask in enumerate(masks):
+        expected = head(encoder.module(inputs.x * mask, inputs.edge_index))[[4, 1]]
+        assert torch.allclose(found[view], expected, rtol=1e-13, atol=1e-14)
+
+
+def test_dropout_between_the_layers_of_the_general_path_differs_between_views(links: Callable[..., Adjacency]) -> None:
+    spec = EncoderSpec(kind="gcn", depth=2, hidden=8)
+    inputs = GraphInputs(features(10), links(10, 20), spec.propagation)
+    encoder, head = spec.build(CHANNELS, 0), nn.Linear(8, 1)
+    encoder.dropout.generator = torch.Generator().manual_seed(1)
+    masks = torch.ones(2, CHANNELS)
+    rows = choose_path(encoder, inputs).on()
+    first, second = rows.logits(masks, head)
+    assert not torch.equal(first, second)
+    assert not torch.equal(rows.logits(masks, head)[0], first)
+    encoder.eval()
+    first, second = rows.logits(masks, head)
+    assert torch.equal(first, second)
+
+
+def test_a_path_follows_weights_that_are_changed_in_place_or_loaded(links: Callable[..., Adjacency]) -> None:
+    for name in ("gcn", "gin", "sage-2"):
+        inputs = GraphInputs(features(20), links(20, 30), EncoderSpec(**SPECS[name]).propagation, dtype=torch.float64)
+        general, collapsed = two_sides(SPECS[name], inputs, outputs=1, rows=None)
+        other = copy.deepcopy(general.encoder.state_dict())
+        for key, value in other.items():
+            other[key] = value + 1 if "num_batches" not in key else value
+        for side in (general, collapsed):
+            side.encoder.load_state_dict(other)
+        assert_equal_paths(general, collapsed, script=[False, True], tolerance=1e-10)

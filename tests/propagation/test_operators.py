@@ -1,0 +1,293 @@
+"""S X is what a dense matrix gives, and what PyG's convolutions do before their weights."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from pydantic import ValidationError
+from torch import nn
+from torch_geometric.nn import GCNConv, GINConv, SAGEConv
+from torch_geometric.nn.conv.gcn_conv import gcn_norm
+
+from fairview.data.adjacency import Adjacency
+from fairview.errors import InputError
+from fairview.propagation import OPERATORS, Operator, propagate
+
+SELF_LOOPS = (0.0, 1.0, 2.0, 1.5)
+
+
+def random_adjacency(seed: int, *, nodes: int = 30, pairs: int = 45, directed: bool = False) -> Adjacency:
+    """The last three nodes are isolated."""
+    ends = np.random.default_rng(seed).integers(0, nodes - 3, size=(2, pairs))
+    return Adjacency.from_pairs(*ends, num_nodes=nodes, directed=directed)[0]
+
+
+def random_features(seed: int, nodes: int = 30, channels: int = 4) -> np.ndarray:
+    return np.random.default_rng(seed + 1000).normal(size=(nodes, channels)) * [1.0, 100.0, 0.01, 1.0]
+
+
+def dense_operator(adjacency: Adjacency, kind: str, self_loops: float) -> np.ndarray:
+    """The definition, entry by entry."""
+    n = adjacency.num_nodes
+    a = np.zeros((n, n))
+    for i in range(n):
+        for j in adjacency.indices[adjacency.indptr[i] : adjacency.indptr[i + 1]]:
+            a[i, j] = 1.0
+        a[i, i] = self_loops
+    degree = [sum(row) for row in a]
+    s = np.zeros((n, n))
+    for i in range(n):
+        for j in range(n):
+            if a[i, j] == 0 or kind == "sum":
+                s[i, j] = a[i, j]
+            elif kind == "mean":
+                s[i, j] = a[i, j] / degree[i]
+            else:
+                s[i, j] = a[i, j] / (degree[i] * degree[j]) ** 0.5 if degree[j] else 0.0
+    return s
+
+
+def pyg_edges(adjacency: Adjacency) -> torch.Tensor:
+    """Node i gathers from its neighbours j, so that j is PyG's source and i its target."""
+    return torch.from_numpy(np.stack([adjacency.indices, adjacency.sources]).astype(np.int64))
+
+
+# --- by hand ----------------------------------------------------------------------------------------------------------
+
+PATH = Adjacency.from_pairs([0, 1], [1, 2], num_nodes=4)[0]  # 0 - 1 - 2, and 3 alone
+
+
+def test_gcn_of_a_path_by_hand() -> None:
+    r6, half = 6**-0.5, 1 / 2
+    assert np.allclose(
+        Operator(kind="gcn").matrix(PATH).toarray(),
+        [[half, r6, 0, 0], [r6, 1 / 3, r6, 0], [0, r6, half, 0], [0, 0, 0, 1]],
+        rtol=1e-15,
+        atol=0,
+    )
+
+
+def test_gcn_with_two_loops_by_hand() -> None:
+    r12 = 12**-0.5
+    assert np.allclose(
+        Operator(kind="gcn", self_loops=2.0).matrix(PATH).toarray(),
+        [[2 / 3, r12, 0, 0], [r12, 1 / 2, r12, 0], [0, r12, 2 / 3, 0], [0, 0, 0, 1]],
+        rtol=1e-15,
+        atol=0,
+    )
+
+
+def test_mean_of_a_path_by_hand() -> None:
+    third, half = 1 / 3, 1 / 2
+    with_itself = [[half, half, 0, 0], [third, third, third, 0], [0, half, half, 0], [0, 0, 0, 1]]
+    assert np.allclose(Operator(kind="mean").matrix(PATH).toarray(), with_itself, rtol=1e-15, atol=0)
+    neighbours = [[0, 1, 0, 0], [half, 0, half, 0], [0, 1, 0, 0], [0, 0, 0, 0]]
+    assert Operator(kind="mean", self_loops=0.0).matrix(PATH).toarray().tolist() == neighbours
+
+
+def test_sum_of_a_path_by_hand() -> None:
+    with_loops = [[1.5, 1, 0, 0], [1, 1.5, 1, 0], [0, 1, 1.5, 0], [0, 0, 0, 1.5]]
+    assert Operator(kind="sum", self_loops=1.5).matrix(PATH).toarray().tolist() == with_loops
+
+
+def test_a_directed_node_gathers_from_those_it_points_to() -> None:
+    adjacency, _ = Adjacency.from_pairs([0, 0], [1, 2], num_nodes=3, directed=True)
+    x = np.array([[1.0], [10.0], [100.0]])
+    _, mean = propagate(adjacency, x, Operator(kind="mean", self_loops=0.0))
+    assert mean.ravel().tolist() == [55.0, 0.0, 0.0]
+
+
+def test_two_hops_of_a_sum_by_hand() -> None:
+    hops = propagate(PATH, np.array([[1.0], [0.0], [0.0], [7.0]]), Operator(kind="sum"), hops=2)
+    assert [x.ravel().tolist() for x in hops] == [[1, 0, 0, 7], [1, 1, 0, 7], [2, 2, 1, 7]]
+
+
+# --- oracles ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("self_loops", SELF_LOOPS)
+@pytest.mark.parametrize("kind", OPERATORS)
+def test_every_hop_equals_the_dense_matrix(kind: str, self_loops: float, directed: bool) -> None:
+    adjacency, x = random_adjacency(1, directed=directed), random_features(1)
+    s = dense_operator(adjacency, kind, self_loops)
+    operator = Operator(kind=kind, self_loops=self_loops)
+    assert np.allclose(operator.matrix(adjacency).toarray(), s, rtol=1e-14, atol=0)
+    found = propagate(adjacency, x, operator, hops=3)
+    assert len(found) == 4
+    for hop, got in enumerate(found):
+        expected = np.linalg.matrix_power(s, hop) @ x
+        assert np.abs(got - expected).max() <= 1e-13 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("self_loops", [1.0, 2.0])
+def test_gcn_equals_the_norm_of_pyg(self_loops: float, directed: bool) -> None:
+    adjacency = random_adjacency(2, directed=directed)
+    ones = torch.ones(adjacency.num_pairs, dtype=torch.float64)  # PyG forgets `improved` when edges have no weights
+    index, weight = gcn_norm(pyg_edges(adjacency), ones, adjacency.num_nodes, improved=self_loops == 2.0)
+    found = np.zeros((adjacency.num_nodes,) * 2)
+    found[index[1], index[0]] = weight
+    assert np.allclose(Operator(kind="gcn", self_loops=self_loops).matrix(adjacency).toarray(), found, atol=1e-15)
+
+
+@pytest.mark.parametrize("self_loops", [0.0, 1.0, 2.0])
+def test_gcn_equals_the_convolution_of_pyg_with_identity_weights(self_loops: float) -> None:
+    adjacency, x = random_adjacency(3), random_features(3)
+    layer = GCNConv(4, 4, improved=self_loops == 2.0, add_self_loops=self_loops > 0, bias=False).double()
+    with torch.no_grad():
+        layer.lin.weight.copy_(torch.eye(4))
+        ones = torch.ones(adjacency.num_pairs, dtype=torch.float64)  # PyG forgets `improved` when edges have no weights
+        expected = layer(torch.from_numpy(x), pyg_edges(adjacency), ones).numpy()
+    _, found = propagate(adjacency, x, Operator(kind="gcn", self_loops=self_loops))
+    assert np.allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("self_loops", SELF_LOOPS)
+def test_sum_equals_gin_of_pyg_with_eps_one_less_than_the_loops(self_loops: float, directed: bool) -> None:
+    adjacency, x = random_adjacency(4, directed=directed), random_features(4)
+    expected = GINConv(nn.Identity(), eps=self_loops - 1)(torch.from_numpy(x), pyg_edges(adjacency)).numpy()
+    _, found = propagate(adjacency, x, Operator(kind="sum", self_loops=self_loops))
+    assert np.allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_mean_without_loops_equals_sage_of_pyg(directed: bool) -> None:
+    adjacency, x = random_adjacency(5, directed=directed), random_features(5)
+    layer = SAGEConv(4, 4, root_weight=False, bias=False).double()
+    with torch.no_grad():
+        layer.lin_l.weight.copy_(torch.eye(4))
+        expected = layer(torch.from_numpy(x), pyg_edges(adjacency)).numpy()
+    _, found = propagate(adjacency, x, Operator(kind="mean", self_loops=0.0))
+    assert np.allclose(found, expected, rtol=1e-12, atol=1e-12)
+    assert not found[-3:].any()  # isolated nodes keep nothing
+
+
+# --- properties -------------------------------------------------------------------------------------------------------
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    seed=st.integers(0, 10**6),
+    kind=st.sampled_from(OPERATORS),
+    self_loops=st.sampled_from(SELF_LOOPS),
+    hops=st.integers(0, 3),
+    mask=arrays.arrays(np.float64, 4, elements=st.floats(0, 1)),
+)
+def test_a_channel_mask_commutes_with_propagation(
+    seed: int, kind: str, self_loops: float, hops: int, mask: np.ndarray
+) -> None:
+    adjacency, x, operator = random_adjacency(seed), random_features(seed), Operator(kind=kind, self_loops=self_loops)
+    before = propagate(adjacency, x * mask, operator, hops=hops)[-1]
+    after = propagate(adjacency, x, operator, hops=hops)[-1] * mask
+    assert np.abs(before - after).max() <= 1e-13 * max(np.abs(after).max(), 1e-290)
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 10**6), self_loops=st.sampled_from(SELF_LOOPS), directed=st.booleans())
+def test_the_rows_of_the_mean_sum_to_one_unless_there_is_nothing_to_average(
+    seed: int, self_loops: float, directed: bool
+) -> None:
+    adjacency = random_adjacency(seed, directed=directed)
+    rows = Operator(kind="mean", self_loops=self_loops).matrix(adjacency).sum(axis=1)
+    expected = np.where((adjacency.degree > 0) | (self_loops > 0), 1.0, 0.0)
+    assert np.allclose(rows, expected, rtol=1e-14, atol=0)
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 10**6), self_loops=st.sampled_from(SELF_LOOPS))
+def test_gcn_is_symmetric_and_never_amplifies(seed: int, self_loops: float) -> None:
+    s = Operator(kind="gcn", self_loops=self_loops).matrix(random_adjacency(seed)).toarray()
+    assert np.allclose(s, s.T, rtol=1e-14, atol=0)
+    assert np.abs(np.linalg.eigvalsh(s)).max() <= 1 + 1e-12
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 10**6), kind=st.sampled_from(OPERATORS))
+def test_permuting_the_nodes_permutes_the_result(seed: int, kind: str) -> None:
+    adjacency, x = random_adjacency(seed), random_features(seed)
+    order = np.random.default_rng(seed).permutation(adjacency.num_nodes)
+    place = np.argsort(order)
+    renamed, _ = Adjacency.from_pairs(place[adjacency.sources], place[adjacency.indices], num_nodes=adjacency.num_nodes)
+    expected = propagate(adjacency, x, Operator(kind=kind), hops=2)[-1][order]
+    found = propagate(renamed, x[order], Operator(kind=kind), hops=2)[-1]
+    assert np.abs(found - expected).max() <= 1e-13 * np.abs(expected).max()
+
+
+# --- types and manners ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", OPERATORS)
+def test_float32_is_rounded_once_at_the_end(kind: str) -> None:
+    adjacency, x = random_adjacency(6), random_features(6).astype(np.float32)
+    single = propagate(adjacency, x, Operator(kind=kind), hops=3)
+    double = propagate(adjacency, x.astype(np.float64), Operator(kind=kind), hops=3)
+    for narrow, wide in zip(single, double, strict=True):
+        assert narrow.dtype == np.float32
+        assert wide.dtype == np.float64
+        assert (narrow == wide.astype(np.float32)).all()
+
+
+def test_whole_numbers_are_not_truncated() -> None:
+    adjacency, _ = Adjacency.from_pairs([0], [1], num_nodes=2)
+    _, found = propagate(adjacency, np.array([[0], [1]]), Operator(kind="mean"))
+    assert found.ravel().tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("kind", OPERATORS)
+def test_inputs_are_untouched(kind: str) -> None:
+    adjacency, x = random_adjacency(7), random_features(7)
+    kept = x.copy(), adjacency.indptr.copy(), adjacency.indices.copy()
+    x.flags.writeable = False
+    propagate(adjacency, x, Operator(kind=kind, self_loops=2.0), hops=2)
+    assert (x == kept[0]).all()
+    assert (adjacency.indptr == kept[1]).all()
+    assert (adjacency.indices == kept[2]).all()
+
+
+def test_no_hops_give_the_features_alone() -> None:
+    x = random_features(8)
+    (found,) = propagate(random_adjacency(8), x, Operator(), hops=0)
+    assert (found == x).all()
+
+
+@pytest.mark.parametrize("kind", OPERATORS)
+def test_graphs_without_edges_or_nodes_work(kind: str) -> None:
+    alone, _ = Adjacency.from_pairs([], [], num_nodes=2)
+    x = np.array([[1.0], [2.0]])
+    assert propagate(alone, x, Operator(kind=kind))[1].tolist() == x.tolist()
+    assert propagate(alone, x, Operator(kind=kind, self_loops=0.0))[1].tolist() == [[0.0], [0.0]]
+    nobody, _ = Adjacency.from_pairs([], [], num_nodes=0)
+    assert propagate(nobody, np.zeros((0, 1)), Operator(kind=kind))[1].shape == (0, 1)
+
+
+def test_the_matrix_comes_sorted_in_the_asked_precision() -> None:
+    s = Operator(self_loops=2.0).matrix(random_adjacency(9), dtype=np.float32)
+    assert s.dtype == np.float32
+    assert s.has_sorted_indices
+    assert (np.concatenate([np.diff(s.indices[a:b]) for a, b in zip(s.indptr, s.indptr[1:], strict=False)]) > 0).all()
+
+
+def test_a_negative_number_of_hops_is_refused() -> None:
+    with pytest.raises(InputError) as caught:
+        propagate(PATH, np.zeros((4, 1)), Operator(), hops=-1)
+    assert str(caught.value) == "hops: -1; expected 0 or more."
+
+
+def test_features_of_another_graph_are_refused() -> None:
+    with pytest.raises(InputError) as caught:
+        propagate(PATH, np.zeros((1200, 1)), Operator())
+    assert str(caught.value) == "features: 1,200 rows for 4 nodes."
+
+
+@pytest.mark.parametrize(
+    "settings_", [{"kind": "max"}, {"self_loops": -1.0}, {"self_loops": float("nan")}, {"loops": 1.0}]
+)
+def test_an_operator_that_does_not_exist_is_refused(settings_: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        Operator(**settings_)
