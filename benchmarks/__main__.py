@@ -19,10 +19,9 @@ def main() -> int:
         found.append(result)
         if not as_json:
             sign = "<=" if lower_is_better else ">="
-            print(
-                f"{result['name']:<40} ours {result['ours_seconds']:8.4f} s   baseline {result['baseline_seconds']:8.4f} s   "
-                f"ratio {result['ratio']:7.2f} (target {sign} {result['target']:g}: {'met' if result['met'] else 'MISSED'})"
-            )
+            times = f"ours {result['ours_seconds']:8.4f} s   baseline {result['baseline_seconds']:8.4f} s"
+            verdict = f"target {sign} {result['target']:g}: {'met' if result['met'] else 'MISSED'}"
+            print(f"{result['name']:<40} {times}   ratio {result['ratio']:7.2f} ({verdict})")
             print(f"  {result['note']}")
     if as_json:
         print(json.dumps(found, indent=2))

@@ -18,7 +18,7 @@ from fairview.errors import InputError
 
 if TYPE_CHECKING:
     from fairview.data.graph import NodeGraph
-    from fairview.training.loop import Progress
+    from fairview.training.loop import Progress as TrainingProgress
 
 _SHOWN = ("auc", "f1", "accuracy", "balanced_accuracy", "statistical_parity_gap", "equal_opportunity_gap")
 
@@ -219,16 +219,13 @@ def _bar(description: str) -> Iterator[Any]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(description, total=None, live="")
 
-        def notice(progress: Progress_, epochs: int) -> None:
+        def notice(progress: TrainingProgress, epochs: int) -> None:
             val = progress.history[-1]["val"]
-            live = f"val AUC {percent(val['auc'])}  SP {percent(val['statistical_parity_gap'])}  best {progress.best_epoch}"
+            shown = f"val AUC {percent(val['auc'])}  SP gap {percent(val['statistical_parity_gap'])}"
+            live = f"{shown}  best epoch {progress.best_epoch}"
             bar.update(task, completed=progress.epochs, total=epochs, live=live)
 
         yield notice
-
-
-if TYPE_CHECKING:
-    Progress_ = Progress
 
 
 def _print_result(method: str, graph: NodeGraph, result: dict[str, Any], *, several: bool) -> None:

@@ -36,6 +36,7 @@ class NetworkMethod(Estimator):
     """A method that trains an encoder. A subclass lists its parameters in `__init__` and makes its `Network`."""
 
     encoder: str | nn.Module
+    hidden: int
     epochs: int
     patience: int | None
     selection_weight: float
@@ -79,7 +80,8 @@ class NetworkMethod(Estimator):
         """As given, or by the size of the problem: on small graphs a second thread only gets in the way."""
         if self.threads is not None:
             return self.threads
-        work = graph.num_nodes * graph.num_channels * getattr(self, "views", 1)
+        width = self.hidden if self.encoder == "sage" else 1  # the other encoders' width does not count when collapsed
+        work = graph.num_nodes * graph.num_channels * getattr(self, "views", 1) * width
         return 1 if work < _WORK_FOR_TWO_THREADS else torch.get_num_threads()
 
     @property
@@ -253,8 +255,8 @@ class Network(ABC):
 
 # --- small parts ------------------------------------------------------------------------------------------------------
 
-_WORK_FOR_TWO_THREADS = 3_000_000
-"""nodes * channels * views below which one thread is quicker than waking a second one."""
+_WORK_FOR_TWO_THREADS = 10_000_000
+"""nodes * channels * views (* width) below which one thread is quicker than waking a second one."""
 
 
 def check_trainable(graph: NodeGraph) -> None:
