@@ -6,6 +6,8 @@ import pytest
 
 import fairview as fv
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")  # PyG's import is not ours to judge
+
 
 def test_the_graph_and_the_simplest_predictors_are_shown(run):
     outcome = run("demo")
@@ -35,7 +37,7 @@ def test_json_has_the_summary_and_the_metrics(run):
     plain = document["test"]["logistic regression"]
     assert plain["auc"] > 0.6
     assert plain["balanced_accuracy"] > constant["balanced_accuracy"]
-    assert len(document["test"]) == 3
+    assert "logistic regression without Gender" in document["test"]
 
 
 def test_the_same_numbers_each_time(run):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from pathlib import Path
 from typing import Annotated
 
@@ -58,7 +60,7 @@ def predict(
     )
     text = predictions(model, graph)
     write_atomic(out, text)
-    positive = sum(line.endswith(",1") for line in text.splitlines()[1:])
+    positive = sum(row[-1] == "1" for row in csv.reader(io.StringIO(text, newline="")))
     summary = {
         "run": str(run),
         "out": str(out),

@@ -164,6 +164,8 @@ def _maker(method: str, encoder: str, preset: str | None, dataset: str | None, c
         name, sign, text = change.partition("=")
         if not sign:
             raise InputError(f"--set {change}: expected NAME=VALUE, for example --set epochs=50.")
+        if name in ("encoder", "seed"):
+            raise InputError(f"--set {change}: use --{name}.")
         settings[name] = _value(text)
     check_settings(kind, settings)
 
@@ -174,7 +176,7 @@ def _maker(method: str, encoder: str, preset: str | None, dataset: str | None, c
 
 
 def _value(text: str) -> Any:
-    """A number, a truth value, nothing, or a text."""
+    """A number, a truth value, nothing, a text, or several texts (a comma after a single one: `classifier,`)."""
     words = {"true": True, "false": False, "none": None}
     if text.lower() in words:
         return words[text.lower()]
@@ -183,7 +185,7 @@ def _value(text: str) -> Any:
             return kind(text)
         except ValueError:
             continue
-    return tuple(text.split(",")) if "," in text else text
+    return tuple(part for part in text.split(",") if part) if "," in text else text
 
 
 @contextmanager

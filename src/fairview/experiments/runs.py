@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from torch import nn
 
 from fairview._version import __version__
 from fairview.atomic import write_atomic
@@ -33,6 +34,7 @@ from fairview.methods.network import NetworkMethod
 from fairview.methods.registry import name_of
 from fairview.training.checkpoint import load_checkpoint, save_checkpoint
 from fairview.training.loop import Progress
+from fairview.training.state import State
 
 Notice = Callable[[Progress, int], None]
 """Called after each epoch with the progress and the number of epochs in all."""
@@ -59,21 +61,25 @@ def train_run(
     folder = Path(folder)
     identity = run_identity(model, graph)
     if (folder / "run.json").exists():
-        return _finished(folder, identity, resume=resume)
+        return _finished(folder, model, identity, resume=resume)
     checkpoint = folder / "checkpoint.safetensors"
     if checkpoint.exists() and not resume:
         raise InputError(f"{folder}: holds an unfinished run. Go on with --resume, or use another --out.")
     start = time.perf_counter()
     if isinstance(model, NetworkMethod):
         earlier = load_checkpoint(checkpoint, identity=identity) if checkpoint.exists() else None
+        reached: list[tuple[Progress, State, int]] = []  # the end of the last whole epoch
 
         def watch(progress: Progress, network: Any) -> None:
+            reached[:] = [(progress, network.state(), progress.epochs)]
+            if progress.epochs % CHECKPOINT_EVERY == 0 and progress.epochs < model.epochs:
+                save_checkpoint(checkpoint, progress, reached[0][1], identity=identity)
             if notice is not None:
                 notice(progress, model.epochs)
-            if progress.epochs % CHECKPOINT_EVERY == 0 and progress.epochs < model.epochs:
-                save_checkpoint(checkpoint, progress, network.state(), identity=identity)
 
         model.fit(graph, watch=watch, resume=earlier)
+        if model.interrupted_ and reached and reached[0][0].epochs == reached[0][2]:
+            save_checkpoint(checkpoint, *reached[0][:2], identity=identity)
     else:
         model.fit(graph)
     trained = time.perf_counter()
@@ -170,7 +176,7 @@ def csv_cell(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if any(sign in text for sign in ',"\n\r') else text
 
 
-def _finished(folder: Path, identity: str, *, resume: bool) -> dict[str, Any]:
+def _finished(folder: Path, model: Estimator, identity: str, *, resume: bool) -> dict[str, Any]:
     try:
         known = json.loads((folder / "run.json").read_text(encoding="utf-8"))
         metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
@@ -178,7 +184,9 @@ def _finished(folder: Path, identity: str, *, resume: bool) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError(f"{folder}: its run.json can't be read. Use another --out, or remove the folder.") from None
     if resume and same:
-        load_model(folder)  # damaged files are noticed here, not later
+        encoder = getattr(model, "encoder", None)
+        own = encoder if isinstance(encoder, nn.Module) else None
+        load_model(folder, encoder=own)  # damaged files are noticed here, not later
         return {"run": str(folder), "metrics": metrics, "seconds": {}, "interrupted": False}
     reason = "with other settings or data" if not same else "already; --resume shows it again"
     raise InputError(f"{folder}: holds a finished run {reason}. Use another --out.")

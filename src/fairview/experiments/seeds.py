@@ -55,10 +55,14 @@ def train_seeds(
             pool.submit(_one, model, graph, str(folder / f"seed-{seed}"), resume): seed
             for seed, model in models.items()
         }
-        for future in as_completed(waiting):
-            found[waiting[future]] = future.result()
-            if done is not None:
-                done(waiting[future])
+        try:
+            for future in as_completed(waiting):
+                found[waiting[future]] = future.result()
+                if done is not None:
+                    done(waiting[future])
+        except BaseException:  # a wrong input or Ctrl-C: the seeds that wait are not begun
+            pool.shutdown(cancel_futures=True)
+            raise
     return [found[seed] for seed in seeds]
 
 

@@ -9,7 +9,7 @@ import torch
 
 from fairview.data.graph import NodeGraph
 from fairview.methods.contract import Facts, Probabilities, require_fitted, training_rows
-from fairview.methods.estimator import Estimator
+from fairview.methods.estimator import Estimator, require_like
 from fairview.methods.settings import check_settings
 from fairview.training.state import State
 
@@ -44,5 +44,8 @@ class Constant(Estimator):
         return {"score": torch.tensor(self.score_, dtype=torch.float64)}
 
     def restore(self, tensors: State, facts: Facts) -> Self:
+        require_like(tensors, {"score": torch.empty((), dtype=torch.float64)})
         self.score_, self.facts_ = float(tensors["score"]), facts
+        if self.score_ not in (0.0, 1.0):
+            raise ValueError("the score of a constant answer is 0 or 1")
         return self

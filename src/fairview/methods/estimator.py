@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
+from torch import Tensor
 
 from fairview.data.graph import NodeGraph
 from fairview.methods.contract import Facts, Probabilities, require_fitted
@@ -51,3 +53,10 @@ class Estimator(BaseEstimator, ABC):  # type: ignore[misc]
 
         require_fitted(self)
         save_model(self, folder)
+
+
+def require_like(tensors: State, pattern: Mapping[str, Tensor]) -> None:
+    """The names, shapes and types of a pattern, nothing less and nothing more."""
+    found = {name: (tensor.shape, tensor.dtype) for name, tensor in tensors.items()}
+    if found != {name: (tensor.shape, tensor.dtype) for name, tensor in pattern.items()}:
+        raise ValueError("the tensors are not those of this method")

@@ -14,6 +14,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from fairview.data.graph import NodeGraph
+from fairview.errors import InputError
 from fairview.methods.network import Network, NetworkMethod
 from fairview.methods.presets import preset_settings
 from fairview.nn.encoders import EncoderKind
@@ -27,6 +28,7 @@ Phase = Literal["discriminator", "classifier", "generator"]
 Steps = Annotated[int, Field(ge=0)]
 Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Threads = Annotated[int, Field(ge=1, le=1024)]
 
 
 class FairVGNN(NetworkMethod):
@@ -119,7 +121,7 @@ class FairVGNN(NetworkMethod):
         patience: Annotated[int, Field(ge=1)] | None = None,
         path: PathKind = "auto",
         precision: Literal["float32", "float64"] = "float32",
-        threads: Annotated[int, Field(ge=1)] | None = None,
+        threads: Threads | None = None,
         seed: Annotated[int, Field(ge=0)] = 0,
     ) -> None:
         self.encoder = encoder
@@ -184,14 +186,17 @@ class Adversarial(Network):
         self.optimisers = {
             "discriminator": Adam(self.discriminator.parameters(), method.learning_rate_discriminator),
             "classifier": Adam(self.classifier.parameters(), method.learning_rate_classifier),
-            "encoder": Adam(self.encoder.parameters(), method.learning_rate_encoder),
         }
+        if any(parameter.requires_grad for parameter in self.encoder.parameters()):  # the user's own may be frozen
+            self.optimisers["encoder"] = Adam(self.encoder.parameters(), method.learning_rate_encoder)
         if method.feature_masks:
             self.optimisers["generator"] = Adam(self.mask.parameters(), method.learning_rate_generator)
         known = graph.sensitive >= 0
         if method.sensitive_nodes == "train":
             known &= graph.split("train")
         self.known = known.nonzero()[0]
+        if len(self.known) == 0:
+            raise InputError(f"train: '{graph.sensitive_name}' is known for no node of the train split.")
         codes = torch.from_numpy(graph.sensitive[self.known].astype("int64"))
         self.group_weights = balanced_weights(codes, groups, self.dtype) if method.balanced_discriminator else None
         self.groups = codes.to(self.dtype) if groups == 2 else codes

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import safetensors.torch
+import torch
 from torch import nn
 
 from fairview._version import __version__
@@ -22,6 +24,8 @@ from fairview.errors import FairviewError, ModelFileError
 from fairview.methods.contract import Facts
 from fairview.methods.estimator import Estimator
 from fairview.methods.registry import METHODS, name_of
+from fairview.methods.settings import check_settings
+from fairview.training.state import State
 
 FORMAT = 1
 LARGEST = 1024**3
@@ -78,9 +82,10 @@ def load_model(folder: str | Path, *, encoder: nn.Module | None = None) -> Estim
                 )
             parameters["encoder"] = encoder
         parameters = {name: tuple(v) if isinstance(v, list) else v for name, v in parameters.items()}
-        model = method(**parameters)
+        check_settings(method, parameters)
         facts = Facts.model_validate_json(json.dumps(document["facts"]))
-        return model.restore(safetensors.torch.load(payload), facts)
+        _check_recipe(facts)
+        return method(**parameters).restore(_finite(safetensors.torch.load(payload)), facts)
     except ModelFileError:
         raise
     except (FairviewError, KeyError, TypeError, ValueError, RuntimeError, AttributeError) as error:
@@ -103,20 +108,43 @@ def checked(content: bytes, name: str | Path) -> dict[str, Any]:
         raise ModelFileError(f"{name}: does not match its own sha256; it is damaged or changed.")
     try:
         document = json.loads(body)
+        as_written = isinstance(document, dict) and canonical(document) == content
     except (ValueError, RecursionError):
         raise ModelFileError(f"{name}: is not JSON.") from None
-    if not isinstance(document, dict):
+    if not as_written:  # repeated keys, for example, which readers of JSON disagree about
         raise ModelFileError(f"{name}: is not a model.")
-    return document
+    found: dict[str, Any] = document
+    return found
 
 
 def _read(path: Path) -> bytes:
     try:
-        if path.stat().st_size > LARGEST:
+        about = path.stat()
+        if not stat.S_ISREG(about.st_mode):  # a pipe or a device might never end
+            raise ModelFileError(f"{path}: is not a file.")
+        if about.st_size > LARGEST:
             raise ModelFileError(f"{path}: larger than {LARGEST:,} bytes; that is no model.")
         return path.read_bytes()
     except OSError as error:
         raise ModelFileError(f"{path}: can't be read ({error.strerror or error}).") from None
+
+
+def _finite(tensors: State) -> State:
+    for name, tensor in tensors.items():
+        if not torch.isfinite(tensor).all():
+            raise ValueError(f"tensor '{name}' is not finite")
+    return tensors
+
+
+def _check_recipe(facts: Facts) -> None:
+    """A recipe that makes the model's channels, and has a number for each of its own."""
+    if facts.recipe is None:
+        return
+    features = facts.recipe.features
+    encoded, channels = sum(len(column.channels) for column in features.columns), len(features.channels)
+    lengths = (len(features.fill), len(features.scaling.center), len(features.scaling.spread))
+    if lengths != (encoded, channels, channels) or not set(facts.channels) <= set(features.channels):
+        raise ValueError("the recipe does not fit the channels")
 
 
 def _plain(value: Any) -> Any:

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from fairview.data.graph import NodeGraph
 from fairview.methods.contract import features_like
+from fairview.methods.estimator import require_like
 from fairview.nn.encoders import Encoder, EncoderSpec, ForeignEncoder
 from fairview.nn.inputs import GraphInputs
 from fairview.nn.mask import ChannelMask
@@ -51,21 +52,16 @@ class Fitted:
     @classmethod
     def from_tensors(cls, method: Any, tensors: State, channels: int) -> Fitted:
         """Rebuilt from the method's parameters and the tensors; anything that does not fit is an error."""
-        encoder, _ = make_encoder(method, channels, seed=0)
-        dtype = getattr(torch, method.precision)
-        modules: dict[str, nn.Module] = {"encoder": encoder, "mask": ChannelMask(channels)}
-        for name in ("classifier", "discriminator"):
-            if f"{name}.weight" in tensors:
-                outputs, width = tensors[f"{name}.weight"].shape
-                modules[name] = nn.Linear(width, outputs)
-        for module in modules.values():
-            module.to(dtype)
-        expected = {f"{name}.{key}" for name, module in modules.items() for key in module.state_dict()}
-        if set(tensors) != expected | {"evaluation_masks", "clamp_mask"}:
-            raise ValueError("the tensors are not those of this method")
         masks, clamp_mask = tensors["evaluation_masks"], tensors["clamp_mask"]
-        if masks.ndim != 2 or masks.shape[1] != channels or clamp_mask.shape != (channels,) or masks.dtype != dtype:
-            raise ValueError("the masks do not fit the channels")
+        if (method.depth or 0) > len(tensors):
+            raise ValueError(f"{len(tensors)} tensors are too few for {method.depth} layers")
+        if len(masks) == 0 or bool(((masks < 0) | (masks > 1)).any()):
+            raise ValueError("the masks are not between 0 and 1")
+        with torch.device("meta"):  # a file may claim any width: no memory is taken before its tensors fit
+            blank = module_state(_blank_modules(method, tensors, channels))
+            row = torch.empty(channels, dtype=getattr(torch, method.precision))
+            require_like(tensors, blank | {"evaluation_masks": row.expand(len(masks), -1), "clamp_mask": row})
+        modules = _blank_modules(method, tensors, channels)
         load_modules(modules, tensors)
         masked = bool(getattr(method, "feature_masks", False))
         return cls(modules, evaluation_masks=masks, clamp_mask=clamp_mask, masked=masked)
@@ -89,6 +85,19 @@ class Fitted:
         operator = self.encoder.spec.propagation if isinstance(self.encoder, Encoder) else None
         dtype = self.classifier.weight.dtype
         return GraphInputs(features_like(graph, channels), graph.adjacency, operator, dtype=dtype)
+
+
+def _blank_modules(method: Any, tensors: State, channels: int) -> dict[str, nn.Module]:
+    """The modules of a method before its weights are copied into them; the heads that have a weight are there."""
+    encoder, _ = make_encoder(method, channels, seed=0)
+    width = encoder.spec.hidden if isinstance(encoder, Encoder) else tensors["classifier.weight"].shape[1]
+    modules: dict[str, nn.Module] = {"encoder": encoder, "mask": ChannelMask(channels)}
+    modules["classifier"] = nn.Linear(width, 1)
+    if "discriminator.weight" in tensors:
+        modules["discriminator"] = nn.Linear(width, len(tensors["discriminator.weight"]))
+    for module in modules.values():
+        module.to(getattr(torch, method.precision))
+    return modules
 
 
 def make_encoder(method: Any, channels: int, seed: int) -> tuple[Encoder | ForeignEncoder, Operator | None]:

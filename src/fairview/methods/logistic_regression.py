@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from fairview.data.graph import NodeGraph
 from fairview.methods.contract import Facts, Probabilities, features_like, require_fitted, training_rows
-from fairview.methods.estimator import Estimator
+from fairview.methods.estimator import Estimator, require_like
 from fairview.methods.settings import check_settings
 from fairview.training.state import State
 
@@ -27,7 +27,10 @@ class LogisticRegression(Estimator):
     """
 
     def __init__(
-        self, *, inverse_penalty: Annotated[float, Field(gt=0)] = 1.0, sensitive_channels: bool = True
+        self,
+        *,
+        inverse_penalty: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0,
+        sensitive_channels: bool = True,
     ) -> None:
         self.inverse_penalty = inverse_penalty
         self.sensitive_channels = sensitive_channels
@@ -35,14 +38,15 @@ class LogisticRegression(Estimator):
     def fit(self, graph: NodeGraph) -> Self:
         check_settings(type(self), self.get_params(deep=False))
         hidden = () if self.sensitive_channels else graph.sensitive_channels
-        self.facts_ = Facts.of(graph, tuple(name for name in graph.channels if name not in hidden))
+        channels = tuple(name for name in graph.channels if name not in hidden)
         rows = training_rows(graph)
-        features = features_like(graph, self.facts_.channels)[rows].astype(np.float64)
+        features = features_like(graph, channels)[rows].astype(np.float64)
         scaler = StandardScaler().fit(features)
         model = SkLogisticRegression(C=self.inverse_penalty, max_iter=1000)
         model.fit(scaler.transform(features), graph.labels[rows])
         self.weights_ = model.coef_[0] / scaler.scale_
         self.bias_ = float(model.intercept_[0] - self.weights_ @ scaler.mean_)
+        self.facts_ = Facts.of(graph, channels)
         return self
 
     def predict_proba(self, graph: NodeGraph) -> Probabilities:
@@ -56,7 +60,7 @@ class LogisticRegression(Estimator):
         return {"weights": torch.tensor(self.weights_, dtype=torch.float64), "bias": bias}
 
     def restore(self, tensors: State, facts: Facts) -> Self:
+        one = torch.empty((), dtype=torch.float64)
+        require_like(tensors, {"weights": one.expand(len(facts.channels)), "bias": one})
         self.weights_, self.bias_, self.facts_ = tensors["weights"].numpy(), float(tensors["bias"]), facts
-        if self.weights_.shape != (len(facts.channels),):
-            raise ValueError("as many weights as channels are needed")
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from fairview.data.graph import NodeGraph
-from fairview.errors import InputError
+from fairview.errors import InputError, ModelFileError
 from fairview.methods.contract import Facts, Probabilities, features_like, require_fitted, training_rows
 from fairview.methods.estimator import Estimator
 from fairview.methods.fitted import Fitted, make_encoder
@@ -21,12 +22,13 @@ from fairview.methods.settings import check_settings
 from fairview.metrics.evaluation import Evaluation, Evaluator
 from fairview.nn.encoders import Encoder, ForeignEncoder
 from fairview.nn.inputs import GraphInputs
+from fairview.nn.losses import classifier_loss
 from fairview.nn.mask import ChannelMask
 from fairview.nn.paths import choose_path
 from fairview.training.adam import Adam
-from fairview.training.loop import Loop, Progress
+from fairview.training.loop import Loop, Progress, TrainingError
 from fairview.training.randomness import Streams
-from fairview.training.selection import SelectionRule
+from fairview.training.selection import Rule, SelectionRule
 from fairview.training.state import State, below, load_modules, module_state, prefixed
 
 Watch = Callable[[Progress, Any], None]
@@ -62,10 +64,10 @@ class NetworkMethod(Estimator):
             progress = Progress()
             if resume is not None:
                 progress = resume[0]
-                network.load_state(resume[1])
+                _load(network, resume[1])
             loop = Loop(
                 epochs=self.epochs,
-                rule=SelectionRule(self.selection_weight),
+                rule=self._rule(network),
                 patience=self.patience,
                 watch=None if watch is None else lambda reached: watch(reached, network),
             )
@@ -75,6 +77,10 @@ class NetworkMethod(Estimator):
         self.history_, self.best_epoch_ = progress.history, progress.best_epoch
         self.selection_notes_, self.interrupted_ = progress.left_out, progress.interrupted
         return self
+
+    def _rule(self, network: Network) -> Rule:  # noqa: ARG002 - a subclass may look at it
+        """Which epoch is kept."""
+        return SelectionRule(self.selection_weight)
 
     def thread_count(self, graph: NodeGraph) -> int:
         """As given, or by the size of the problem: on small graphs a second thread only gets in the way."""
@@ -98,6 +104,9 @@ class NetworkMethod(Estimator):
         require_fitted(self)
         with torch_threads(self.thread_count(graph)):
             positive = self.fitted_.scores(graph, self.facts_.channels)
+        if wrong := int(np.isnan(positive).sum()):
+            reason = "the features are far beyond those of the training, or the model is broken"
+            raise InputError(f"predict: {wrong:,} of {len(positive):,} scores are not a number; {reason}.")
         return np.stack([1 - positive, positive], axis=1)
 
     def representations(self, graph: NodeGraph) -> npt.NDArray[np.floating[Any]]:
@@ -159,7 +168,8 @@ class Network(ABC):
         self.evaluation_noise = self.mask.noise(views, self.streams["evaluation"])
         train, val = training_rows(graph), (graph.split("val") & graph.labelled).nonzero()[0]
         self.train_rows, self.train_labels = self.path.on(train), torch.tensor(graph.labels[train], dtype=self.dtype)
-        self.val_rows = self.path.on(val)
+        self.val_rows, self.val_labels = self.path.on(val), torch.tensor(graph.labels[val], dtype=self.dtype)
+        self.validation_loss = math.inf
         self.evaluator = Evaluator.from_codes(
             graph.labels[val], codes=graph.sensitive[val], groups=graph.groups, threshold=0.0
         )
@@ -196,6 +206,8 @@ class Network(ABC):
         """One step of the optimisers of a phase; gradients of nothing else are computed."""
         chosen = [self.optimisers[name] for name in self.updates(phase) if name in self.optimisers]
         parameters = [parameter for optimiser in chosen for parameter in optimiser.parameters]
+        if not parameters:  # no masks to learn, and the encoder rests
+            return
         gradients = torch.autograd.grad(loss, parameters, allow_unused=True)
         start = 0
         for optimiser in chosen:
@@ -214,6 +226,9 @@ class Network(ABC):
         self.encoder.eval()
         logits = self.val_rows.logits(self.evaluation_masks, self.classifier).mean(dim=0)[:, 0]
         self.encoder.train()
+        if not torch.isfinite(logits).all():
+            raise TrainingError("validation: the logits are not finite. Try smaller learning rates.")
+        self.validation_loss = classifier_loss(logits[None, :, None], self.val_labels).item()
         return self.evaluator(logits.numpy())
 
     @property
@@ -261,13 +276,21 @@ _WORK_FOR_TWO_THREADS = 10_000_000
 
 def check_trainable(graph: NodeGraph) -> None:
     """A sensitive attribute with two groups, and labelled nodes in train and val."""
-    if len(graph.groups) < 2:
+    if sum(size > 0 for size in graph.group_sizes.values()) < 2:
         raise InputError(f"train: the sensitive attribute '{graph.sensitive_name}' has fewer than two groups.")
     for name in ("train", "val"):
         if name not in graph.splits:
             raise InputError(f"train: the graph has no split '{name}'; draw one with fv.stratified_splits(graph).")
     if not (graph.split("val") & graph.labelled).any():
         raise InputError("train: no node of the val split has a label; it chooses the epoch that is kept.")
+
+
+def _load(network: Network, state: State) -> None:
+    """Go on from a state that comes from a file."""
+    try:
+        network.load_state(state)
+    except (KeyError, RuntimeError, TypeError, ValueError):
+        raise ModelFileError("resume: the checkpoint is not of this method and this data.") from None
 
 
 @torch.no_grad()

@@ -54,10 +54,14 @@ class GraphInputs:
     @cached_property
     def propagated(self) -> Tensor:
         """S X, computed in float64, shape (n, d); X itself without an operator."""
-        if self.operator is None:
-            return self.x
-        wide = self._features.astype(np.float64)
-        return self._tensor(propagate(self.adjacency, wide, self.operator)[1])
+        return self.x if self.operator is None else self.propagated_wide().to(self.dtype)
+
+    def propagated_wide(self) -> Tensor:
+        """The same in float64, made anew."""
+        found = self._features.astype(np.float64)
+        if self.operator is not None:
+            found = propagate(self.adjacency, found, self.operator)[1]
+        return torch.from_numpy(found).to(self.device)
 
     @cached_property
     def matrix(self) -> SparseMatrix:

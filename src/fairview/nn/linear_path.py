@@ -46,30 +46,28 @@ class LinearRows:
 class NormalisedPath:
     """GIN: H_k = BatchNorm(P diag(m_k) Wᵀ + b) with P = S X.
 
-    A hidden unit with weights u = m_k ∘ W_j has the batch mean p̄·u + b_j and the batch variance uᵀ C u, with p̄ and C
-    the mean and the covariance of P's rows, computed once. With r_j = (uᵀ C u + ε)^-1/2 and BatchNorm's γ, β
+    With p̄ the mean of P's rows and P - p̄ = Q R, Q with orthogonal columns of variance one, both computed once, a hidden
+    unit with weights u = m_k ∘ W_j has the batch mean p̄·u + b_j and the batch variance |R u|². So with
+    r_j = (|R u_j|² + ε)^-1/2 and BatchNorm's γ, β
 
-        logits_k = (P - p̄) (m_k ∘ (V ∘ γ ∘ r) W)ᵀ + V β + c,
+        logits_k = Q (R (m_k ∘ (V ∘ γ ∘ r) W)ᵀ) + V β + c,
 
-    for any subset of rows. C = RᵀR / n with R from a QR decomposition, so that uᵀ C u = |R u|² / n can't be negative.
+    for any subset of rows. BatchNorm forgets the length of u, so that large terms of its gradient cancel: all that is
+    small is computed in float64, and the one large product, with Q, sees numbers of size one.
     """
 
     def __init__(self, encoder: GINEncoder, inputs: GraphInputs) -> None:
         self.encoder = encoder
         self.nodes = inputs.num_nodes
-        wide = inputs.propagated.to(torch.float64)
-        mean = wide.mean(dim=0)
-        centred = wide - mean
-        factor = torch.linalg.qr(centred, mode="r").R / self.nodes**0.5
-        self.mean, self.factor = mean.to(inputs.dtype), factor.to(inputs.dtype)
-        self.columns = centred.T.contiguous().to(inputs.dtype)
+        wide = inputs.propagated_wide()
+        self.mean = wide.mean(dim=0)
+        basis, factor = torch.linalg.qr(wide - self.mean)  # (n, r) and (r, d), r = min(n, d)
+        self.factor = factor / self.nodes**0.5
+        self.columns = basis.mul_(self.nodes**0.5).to(inputs.dtype).T.contiguous()
 
     def on(self, rows: np.ndarray | None = None) -> NormalisedRows:
         return NormalisedRows(self, _some_columns(self.columns, rows))
 
-    def statistics(self, units: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean (without the bias) and variance of the hidden units of each view, (views, hidden)."""
-        return units @ self.mean, (units @ self.factor.T).square().sum(dim=-1)
 
 
 class NormalisedRows:
@@ -78,20 +76,19 @@ class NormalisedRows:
 
     def logits(self, masks: Tensor, head: nn.Linear) -> Tensor:
         linear, norm = self.path.encoder.linear, self.path.encoder.norm
-        units = masks[:, None, :] * linear.weight  # (views, hidden, d)
-        mean, variance = self.path.statistics(units)
-        offset = torch.zeros_like(mean)
+        units = masks.double()[:, None, :] * linear.weight  # (views, hidden, d), float64
+        mean, spread = units @ self.path.mean, units @ self.path.factor.T  # (views, hidden) and (views, hidden, r)
+        variance, offset = spread.square().sum(dim=-1), torch.zeros_like(mean)
         if self.path.encoder.training:
             update_running_statistics(norm, mean.detach() + linear.bias.detach(), variance.detach(), self.path.nodes)
         else:
             running_mean, running_variance = running_statistics(norm)
             offset = mean + linear.bias - running_mean
-            variance = running_variance.expand_as(mean)
+            variance = running_variance.to(mean).expand_as(mean)
         scale = norm.weight * torch.rsqrt(variance + norm.eps)  # (views, hidden)
         weights = head.weight * scale[:, None, :]  # (views, outputs, hidden)
-        directions = masks[:, None, :] * (weights @ linear.weight)
         constant = (weights @ offset[:, :, None])[..., 0] + head.weight @ norm.bias + head.bias  # (views, outputs)
-        return _product(directions, self.columns) + constant[:, None, :]
+        return _product((weights @ spread).to(self.columns), self.columns) + constant[:, None, :].to(self.columns)
 
 
 def running_statistics(norm: nn.BatchNorm1d) -> tuple[Tensor, Tensor]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import stat
 from dataclasses import asdict
 from pathlib import Path
 
@@ -34,21 +35,30 @@ def load_checkpoint(path: Path, *, identity: str) -> tuple[Progress, State]:
         ModelFileError: the file is damaged, or belongs to a run with other settings or data.
     """
     try:
-        if path.stat().st_size > LARGEST:
+        about = path.stat()
+        if not stat.S_ISREG(about.st_mode):
+            raise ModelFileError(f"{path}: is not a file.")
+        if about.st_size > LARGEST:
             raise ModelFileError(f"{path}: larger than {LARGEST:,} bytes; that is no checkpoint.")
         with safetensors.safe_open(str(path), framework="pt") as stream:
             metadata = dict(stream.metadata() or {})
             tensors = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118 - no mapping
         sound = metadata["sha256"] == _digest(tensors, metadata["identity"], metadata["progress"])
-    except (OSError, KeyError, ValueError, safetensors.SafetensorError) as error:
-        raise ModelFileError(f"{path}: not a checkpoint ({str(error).splitlines()[0]}).") from None
+    except ModelFileError:
+        raise
+    except Exception as error:  # whatever a reader makes of a damaged file
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ModelFileError(f"{path}: not a checkpoint ({reason}).") from None
     if not sound:
         raise ModelFileError(f"{path}: does not match its own sha256; it is damaged or changed.")
     if metadata["identity"] != identity:
         raise ModelFileError(
             f"{path}: belongs to a run with other settings or other data. Use the same ones, or another --out."
         )
-    progress = Progress(**json.loads(metadata["progress"]))
+    try:
+        progress = Progress(**json.loads(metadata["progress"]))
+    except (TypeError, ValueError, RecursionError):
+        raise ModelFileError(f"{path}: not a checkpoint (its progress can't be read).") from None
     progress.best, progress.interrupted = below(tensors, "best"), False
     return progress, below(tensors, "state")
 

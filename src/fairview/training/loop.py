@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from fairview.errors import FairviewError
 from fairview.metrics.evaluation import Evaluation
 from fairview.metrics.undefined import Undefined
-from fairview.training.selection import SelectionRule
+from fairview.training.selection import Rule
 from fairview.training.state import State
 
 
@@ -68,7 +68,7 @@ class Loop:
     """
 
     epochs: int
-    rule: SelectionRule
+    rule: Rule
     patience: int | None = None
     watch: Callable[[Progress], None] | None = None
 

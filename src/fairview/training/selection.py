@@ -1,8 +1,10 @@
-"""Which epoch is kept? One declared rule for every method: utility minus gaps, on the validation nodes only."""
+"""Which epoch is kept? A declared rule on the validation nodes only: utility minus gaps, or the lowest loss."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from fairview.errors import InputError
 from fairview.metrics.evaluation import Evaluation
@@ -10,6 +12,31 @@ from fairview.metrics.undefined import Undefined
 
 _UTILITY = ("auc", "f1", "accuracy")
 _GAPS = ("statistical_parity_gap", "equal_opportunity_gap")
+
+
+class Rule(Protocol):
+    """Larger scores are better."""
+
+    def score(self, found: Evaluation) -> float:
+        """Of an epoch, from its metrics on the val split."""
+        ...
+
+    def left_out(self, found: Evaluation) -> list[str]:
+        """The terms that are undefined on this val split, and why."""
+        ...
+
+
+@dataclass(frozen=True)
+class LowestLoss:
+    """The epoch with the lowest cross-entropy on validation: the rule of the published plain models."""
+
+    loss: Callable[[], float]
+
+    def score(self, found: Evaluation) -> float:  # noqa: ARG002 - a rule is given the metrics, and this one looks away
+        return -self.loss()
+
+    def left_out(self, found: Evaluation) -> list[str]:  # noqa: ARG002
+        return []
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,51 @@
+"""How does the training time grow with the graph? Seconds per epoch on synthetic graphs, average degree 20.
+
+    python -m benchmarks.growth            10^4, 10^5 and 10^6 nodes, with and without the sampled adversary
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+
+import fairview as fv
+from fairview.methods.fairvgnn import Adversarial
+from fairview.methods.network import torch_threads
+
+SIZES = (10_000, 100_000, 1_000_000)
+SAMPLE = 2048
+
+
+def seconds_per_epoch(graph: fv.NodeGraph, encoder: str, sample: int | None, seconds: float = 3.0) -> float:
+    """The mean over epochs of the default preset, for at least `seconds` and two epochs."""
+    model = fv.FairVGNN.from_preset("any", encoder, preset="default", adversary_sample=sample)
+    with torch_threads(model.thread_count(graph)):
+        network = Adversarial(model, graph)
+        network.epoch()
+        spent, epochs = 0.0, 0
+        while epochs < 2 or spent < seconds:
+            start = time.perf_counter()
+            network.epoch()
+            spent += time.perf_counter() - start
+            epochs += 1
+    return spent / epochs
+
+
+def main(sizes: tuple[int, ...] = SIZES) -> None:
+    """Print the table of docs/speed.md."""
+    print(f"| nodes | edges | GCN | GIN | SAGE | GCN, {SAMPLE:,} sampled | GIN, {SAMPLE:,} sampled | peak memory |")
+    print("|---|---|---|---|---|---|---|---|")
+    for size in sizes:
+        graph = fv.synthetic_graph(size, average_degree=20.0, seed=1)
+        labels = min(size // 2, 6_000)
+        graph = graph.with_splits(fv.stratified_splits(graph, repeats=1, seed=0, train_labels=labels)[0])
+        times = [seconds_per_epoch(graph, kind, None) for kind in ("gcn", "gin", "sage")]
+        times += [seconds_per_epoch(graph, kind, SAMPLE) for kind in ("gcn", "gin")]
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+        cells = " | ".join(f"{value:.3f} s" for value in times)
+        print(f"| {size:,} | {graph.num_edges:,} | {cells} | {memory:.1f} GiB |", flush=True)
+
+
+if __name__ == "__main__":
+    main(tuple(int(size) for size in sys.argv[1:]) or SIZES)
