@@ -16,6 +16,7 @@ from fairview.data.archives import gunzip, read_bytes, read_gzip, read_zip_membe
 from fairview.errors import InputError
 
 NODES = b"id,age\n7,31\n8,44\n" * 50
+PACKED = gzip.compress(NODES, mtime=0)  # the same bytes in every process
 
 
 def zipped(path: Path, members: dict[str | zipfile.ZipInfo, bytes], method: int = zipfile.ZIP_DEFLATED) -> Path:
@@ -217,8 +218,8 @@ def test_a_damaged_archive_gives_the_content_or_an_input_error(tmp_path, changes
 
 def test_plain_and_compressed_files_read_alike(tmp_path):
     (tmp_path / "nodes.csv").write_bytes(NODES)
-    (tmp_path / "nodes.csv.gz").write_bytes(gzip.compress(NODES))
-    (tmp_path / "disguised.csv").write_bytes(gzip.compress(NODES))
+    (tmp_path / "nodes.csv.gz").write_bytes(PACKED)
+    (tmp_path / "disguised.csv").write_bytes(PACKED)
     for name in ("nodes.csv", "nodes.csv.gz", "disguised.csv"):
         assert read_bytes(tmp_path / name, limit=len(NODES)) == NODES
     assert read_gzip(tmp_path / "nodes.csv.gz") == NODES
@@ -233,7 +234,7 @@ def test_joined_gzip_members_expand_to_their_joined_content(pieces, padding):
 
 def test_the_limit_counts_over_all_members():
     with pytest.raises(InputError, match=r"^n\.gz: expands to more than the 15 bytes allowed\."):
-        gunzip(gzip.compress(b"0123456789") * 2, limit=15, name="n.gz")
+        gunzip(gzip.compress(b"0123456789", mtime=0) * 2, limit=15, name="n.gz")
 
 
 def test_a_gzip_bomb_is_refused_having_read_no_more_than_the_limit(tmp_path):
@@ -261,11 +262,11 @@ def test_a_file_that_never_ends_is_refused():
     [
         (b"", "not a gzip file, whatever its name says. Rename it if it is not compressed."),
         (b"id,age\n", "not a gzip file, whatever its name says. Rename it if it is not compressed."),
-        (gzip.compress(NODES)[:-5], "the gzip data ends too early. Get the file again."),
-        (gzip.compress(NODES)[:12], "the gzip data ends too early. Get the file again."),
+        (PACKED[:-5], "the gzip data ends too early. Get the file again."),
+        (PACKED[:12], "the gzip data ends too early. Get the file again."),
         (b"\x1f\x8b", "the gzip data ends too early. Get the file again."),
-        (gzip.compress(NODES) + b"garbage", "7 bytes follow the end of the gzip data. Get the file again."),
-        (gzip.compress(NODES) + gzip.compress(NODES)[:20], "the gzip data ends too early. Get the file again."),
+        (PACKED + b"garbage", "7 bytes follow the end of the gzip data. Get the file again."),
+        (PACKED + PACKED[:20], "the gzip data ends too early. Get the file again."),
     ],
 )
 def test_broken_gzip_data_is_named(tmp_path, content, message):
@@ -278,7 +279,7 @@ def test_broken_gzip_data_is_named(tmp_path, content, message):
 @settings(deadline=None, max_examples=300)
 @given(position=st.integers(0, 10**6), value=st.integers(0, 255))
 def test_damaged_gzip_data_gives_the_content_or_an_input_error(position, value):
-    damaged = bytearray(gzip.compress(NODES))
+    damaged = bytearray(PACKED)
     damaged[position % len(damaged)] = value
     assert content_or_message(lambda: gunzip(bytes(damaged), limit=10_000, name="a.gz")) in (NODES, "a.gz")
 

@@ -18,12 +18,12 @@ from fairview.metrics.groups import UNKNOWN
 
 
 def graph_of(labels, sensitive) -> NodeGraph:
-    return NodeGraph.from_arrays(
+    graph = NodeGraph.from_arrays(
         features=np.zeros((len(labels), 1)),
         edges=[[], []],
-        labels=labels,
         sensitive=[None if code == UNKNOWN else code for code in sensitive],
     )
+    return graph.replace(labels=np.array(labels, dtype=np.int8))  # -1 and 1 alone are refused by from_arrays
 
 
 def disjoint(split: Split) -> bool:

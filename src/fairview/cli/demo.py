@@ -61,8 +61,8 @@ def demo(format: FormatOption = Format.TABLE) -> None:
     print_table("The channels that FairVGNN masks most", ["channel", "kept %"], most_masked)
     plain, mitigated, constant = rows["plain GCN"], rows["FairVGNN, GCN"], rows["constant (always good)"]
     typer.echo(
-        f"Between women and men the plain GCN's predictions differ by {_points(plain['statistical_parity_gap'])} points, "
-        f"FairVGNN's by {_points(mitigated['statistical_parity_gap'])}.\n"
+        f"Between women and men the plain GCN's predictions differ by {_points(plain['statistical_parity_gap'])} "
+        f"points, FairVGNN's by {_points(mitigated['statistical_parity_gap'])}.\n"
         "The constant predictor is perfectly fair too, and has a good F1 because most clients are good: look at the\n"
         f"balanced accuracy ({_points(mitigated['balanced_accuracy'])} for FairVGNN, "
         f"{_points(constant['balanced_accuracy'])} for the constant) before you call a fair model useful.\n"

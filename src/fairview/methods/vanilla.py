@@ -25,8 +25,8 @@ from fairview.training.selection import LowestLoss, Rule
 class Vanilla(NetworkMethod):
     """Encoder and linear classifier, trained on the labels alone.
 
-    The parameters mean what they mean in `FairVGNN`; `learning_rate` and `weight_decay` are Adam's. `selection` keeps the
-    epoch with the lowest validation `loss`, or the best by the `score` that the fair methods use.
+    The parameters mean what they mean in `FairVGNN`; `learning_rate` and `weight_decay` are Adam's. `selection` keeps
+    the epoch with the lowest validation `loss`, or the best by the `score` that the fair methods use.
     """
 
     def __init__(

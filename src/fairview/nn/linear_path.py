@@ -69,7 +69,6 @@ class NormalisedPath:
         return NormalisedRows(self, _some_columns(self.columns, rows))
 
 
-
 class NormalisedRows:
     def __init__(self, path: NormalisedPath, columns: Tensor) -> None:
         self.path, self.columns = path, columns
