@@ -109,6 +109,13 @@ def test_float32_sees_the_draws_of_float64() -> None:
     assert torch.equal(draws[0], draws[1].float())
 
 
+def test_the_noise_has_the_resolution_of_float64() -> None:
+    """Uniform float32 numbers are multiples of 2^-24: the tails of the noise would be steps."""
+    noise = ChannelMask(CHANNELS).double().noise(11, torch.Generator().manual_seed(10))
+    steps = torch.sigmoid(noise) * 2**24
+    assert ((steps - steps.round()).abs() > 1e-3).double().mean() > 0.9
+
+
 def test_the_noise_is_finite_even_at_the_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     ends = torch.tensor([[0.0, 1 - 2**-53]], dtype=torch.float64)
     monkeypatch.setattr(torch, "rand", lambda *args, **options: ends)

@@ -171,7 +171,7 @@ def csv_cell(text: str) -> str:
         >>> csv_cell("=1+1"), csv_cell("a, b")
         ("'=1+1", '"a, b"')
     """
-    if text[:1] in ("=", "+", "-", "@", "\t"):
+    if text[:1] in ("=", "+", "-", "@", "\t", "\r"):
         text = f"'{text}"
     return '"' + text.replace('"', '""') + '"' if any(sign in text for sign in ',"\n\r') else text
 

@@ -72,7 +72,8 @@ def features_like(graph: NodeGraph, channels: tuple[str, ...]) -> npt.NDArray[np
     absent = [name for name in channels if name not in graph.channels]
     if absent:
         raise InputError(f"predict: the graph lacks channels that the model was fitted with: {quoted(absent)}.")
-    return graph.features[:, [graph.channels.index(name) for name in channels]]
+    # in the same memory order too, so that the sums of a product are rounded alike
+    return np.ascontiguousarray(graph.features[:, [graph.channels.index(name) for name in channels]])
 
 
 def require_fitted(model: object) -> None:

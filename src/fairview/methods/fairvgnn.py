@@ -26,8 +26,8 @@ from fairview.training.adam import Adam
 
 Phase = Literal["discriminator", "classifier", "generator"]
 Steps = Annotated[int, Field(ge=0)]
-Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Rate = Annotated[float, Field(gt=0, le=1e30)]  # what float32 can hold, with room to divide
+Weight = Annotated[float, Field(ge=0, le=1e30)]
 Threads = Annotated[int, Field(ge=1, le=1024)]
 
 

@@ -36,7 +36,9 @@ def check_settings(method: type, values: dict[str, Any]) -> None:
     try:
         model(**known)
     except ValidationError as error:
+        reasons: dict[str, list[str]] = {}  # a parameter that may be of several kinds has one for each
         for found in error.errors():
-            place = str(found["loc"][0])
-            problems.add(f"{method.__name__}: {place}={known[place]!r}: {found['msg']}.")
+            reasons.setdefault(str(found["loc"][0]), []).append(found["msg"])
+        for place, texts in reasons.items():
+            problems.add(f"{method.__name__}: {place}={known[place]!r}: {'; or '.join(texts)}.")
     problems.raise_if_any()

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
-from torch_geometric.nn import GCNConv, GINConv, SAGEConv, SimpleConv
+from torch_geometric.nn import GCNConv, GINConv, MessagePassing, SAGEConv, SimpleConv
 
 from fairview.errors import InputError
 from fairview.nn.dropout import DropoutSource
@@ -205,8 +205,9 @@ class SAGEEncoder(Encoder):
 class ForeignEncoder(nn.Module):
     """Any module of the user's: `module(x, edge_index)` -> (n, hidden).
 
-    A clamp acts on the weights of its first layer: every parameter of two dimensions whose last one is the number of
-    channels, of the first child that has one.
+    A clamp acts on the weights of its first layer: of the first part that has any, all parameters of two dimensions
+    whose last one is the number of channels. The layers inside one of PyG's convolutions count as one part, so that
+    both matrices of a SAGEConv are found.
     """
 
     def __init__(self, module: nn.Module, channels: int) -> None:
@@ -220,11 +221,14 @@ class ForeignEncoder(nn.Module):
 
     @property
     def first_weights(self) -> list[Tensor]:
-        for part in [*self.module.children(), self.module]:
-            found: list[Tensor] = [p for p in part.parameters() if p.ndim == 2 and p.shape[1] == self._channels]
-            if found:
-                return found
-        return []
+        return self._acting_on_channels(self.module)
+
+    def _acting_on_channels(self, part: nn.Module) -> list[Tensor]:
+        together = [part, *part.children()] if isinstance(part, MessagePassing) else [part]
+        own = [parameter for module in together for parameter in module.parameters(recurse=False)]
+        found: list[Tensor] = [p for p in own if p.ndim == 2 and p.shape[1] == self._channels]
+        inside = (self._acting_on_channels(child) for child in part.children())
+        return found or next(filter(None, inside), [])
 
 
 _CLASSES: dict[str, Any] = {"mlp": MLPEncoder, "gcn": GCNEncoder, "gin": GINEncoder, "sage": SAGEEncoder}

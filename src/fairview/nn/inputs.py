@@ -58,9 +58,8 @@ class GraphInputs:
 
     def propagated_wide(self) -> Tensor:
         """The same in float64, made anew."""
-        found = self._features.astype(np.float64)
-        if self.operator is not None:
-            found = propagate(self.adjacency, found, self.operator)[1]
+        wide = self._features.astype(np.float64)
+        found = wide if self.operator is None else propagate(self.adjacency, wide, self.operator)[1]
         return torch.from_numpy(found).to(self.device)
 
     @cached_property

@@ -120,9 +120,9 @@ class _UnitLength(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, h: Tensor) -> Tensor:
         length = torch.linalg.vector_norm(h, dim=-1, keepdim=True)
-        shortest = length.clamp(min=_SHORTEST)
-        y: Tensor = h / shortest  # times the reciprocal would round twice, and BatchNorm may magnify that
-        ctx.save_for_backward(y, 1 / shortest, (length > _SHORTEST).to(h))
+        reciprocal = 1 / length.clamp(min=_SHORTEST)
+        y: Tensor = h * reciprocal
+        ctx.save_for_backward(y, reciprocal, (length > _SHORTEST).to(h))
         return y
 
     @staticmethod

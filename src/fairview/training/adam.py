@@ -30,7 +30,8 @@ class Adam:
     def __init__(self, parameters: Iterable[nn.Parameter], rate: float, *, weight_decay: float = 0.0) -> None:
         self.parameters = [parameter for parameter in parameters if parameter.requires_grad]
         self.rate, self.weight_decay, self.steps = rate, weight_decay, 0
-        self.flat = torch.cat([parameter.detach().reshape(-1) for parameter in self.parameters])
+        pieces = [parameter.detach().reshape(-1) for parameter in self.parameters]
+        self.flat = torch.cat(pieces) if pieces else torch.empty(0)  # an encoder of the user's may have none
         self.mean, self.square = torch.zeros_like(self.flat), torch.zeros_like(self.flat)
         start = 0
         for parameter in self.parameters:
@@ -40,6 +41,8 @@ class Adam:
     @torch.no_grad()
     def step(self, gradients: Sequence[Tensor | None]) -> None:
         """One step with a gradient per parameter; None counts as zero."""
+        if not self.parameters:
+            return
         pieces = [
             torch.zeros_like(parameter).reshape(-1) if gradient is None else gradient.reshape(-1)
             for parameter, gradient in zip(self.parameters, gradients, strict=True)

@@ -23,7 +23,7 @@ def save_checkpoint(path: Path, progress: Progress, state: State, *, identity: s
     """Write progress and state; `identity` says which run they belong to (settings and data)."""
     tensors = prefixed("state", state) | prefixed("best", progress.best)
     plain = {name: value for name, value in asdict(progress).items() if name != "best"}
-    about = json.dumps(plain, sort_keys=True)
+    about = json.dumps(plain)  # keys in their order: the resumed history is written like an uninterrupted one
     metadata = {"identity": identity, "progress": about, "sha256": _digest(tensors, identity, about)}
     write_atomic(path, safetensors.torch.save(tensors, metadata))
 

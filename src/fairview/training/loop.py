@@ -75,6 +75,7 @@ class Loop:
     def run(self, trainee: Trainee, progress: Progress | None = None) -> Progress:
         """From where `progress` stands to the end. Ctrl-C keeps the best state so far, if there is one."""
         progress = progress or Progress()
+        progress.interrupted = False
         try:
             while progress.epochs < self.epochs and not self._has_waited(progress):
                 self._one_epoch(trainee, progress)
@@ -96,10 +97,11 @@ class Loop:
         score = self.rule.score(found)
         if number == 1:
             progress.left_out = self.rule.left_out(found)
-        if score > progress.best_score:
-            progress.best_score, progress.best_epoch, progress.best = score, number, trainee.snapshot()
+        snapshot = trainee.snapshot() if score > progress.best_score else None
         metrics = {name: None if isinstance(value, Undefined) else value for name, value in found.metrics.items()}
         progress.history.append({"epoch": number, "loss": losses, "val": metrics, "score": score})
+        if snapshot is not None:  # after the history, so that Ctrl-C never leaves a best epoch that is not in it
+            progress.best_score, progress.best_epoch, progress.best = score, number, snapshot
 
     def _has_waited(self, progress: Progress) -> bool:
         return self.patience is not None and progress.epochs - progress.best_epoch >= self.patience

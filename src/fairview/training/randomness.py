@@ -35,5 +35,8 @@ class Streams:
         return {name: generator.get_state() for name, generator in sorted(self._generators.items())}
 
     def load_state(self, state: dict[str, torch.Tensor]) -> None:
+        """Go back to a state; a stream that had not been used by then starts anew."""
+        for name in self._generators.keys() - state.keys():
+            self[name].manual_seed(self.seed(name))
         for name, value in state.items():
             self[name].set_state(value)

@@ -1,0 +1,390 @@
+"""What every method must do. A new entry of `METHODS` is tested here without a change to this file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+
+import fairview as fv
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    from fairview.methods.network import NetworkMethod
+    from fairview.methods.registry import METHODS
+    from fairview.methods.settings import settings_model
+    from fairview.nn.encoders import ENCODERS
+
+SMALL = {
+    "epochs": 3,
+    "hidden": 4,
+    "views": 3,
+    "discriminator_steps": 2,
+    "classifier_steps": 2,
+    "generator_steps": 1,
+    "seed": 1,
+}
+
+
+def cases() -> list[tuple[str, str | None]]:
+    """Every method, with every encoder where it has one."""
+    return [
+        (name, encoder)
+        for name, method in METHODS.items()
+        for encoder in (ENCODERS if "encoder" in settings_model(method).model_fields else (None,))
+    ]
+
+
+def make(case: tuple[str, str | None], **changes: Any) -> Any:
+    """A method with settings that take a blink."""
+    name, encoder = case
+    known = settings_model(METHODS[name]).model_fields
+    settings = {key: value for key, value in SMALL.items() if key in known}
+    return METHODS[name](**settings | ({"encoder": encoder} if encoder else {}) | changes)
+
+
+def fingerprint(model: Any) -> str:
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.tensors().items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.contiguous().numpy().tobytes())
+    return digest.hexdigest()
+
+
+def fingerprints(graph: fv.NodeGraph | None = None) -> dict[str, str]:
+    """Of every case; without a graph, of one made here: another process calls it."""
+    if graph is None:
+        made = fv.synthetic_graph(120, groups={"f": 0.4, "m": 0.6}, average_degree=6, seed=1)
+        graph = made.with_splits(fv.stratified_splits(made, repeats=1)[0])
+    return {f"{name} {encoder}": fingerprint(make((name, encoder)).fit(graph)) for name, encoder in cases()}
+
+
+def permuted(graph: fv.NodeGraph, order: np.ndarray) -> fv.NodeGraph:
+    """Node `order[i]` becomes node i."""
+    place = np.argsort(order)
+    links = graph.adjacency
+    return graph.replace(
+        features=graph.features[order],
+        labels=graph.labels[order],
+        sensitive=graph.sensitive[order],
+        splits={},
+        adjacency=fv.Adjacency.from_pairs(place[links.sources], place[links.indices], num_nodes=len(order))[0],
+    )
+
+
+CASES = cases()
+every = pytest.mark.parametrize("case", CASES, ids=[" ".join(filter(None, case)) for case in CASES])
+seeded = pytest.mark.parametrize(
+    "case",
+    [case for case in CASES if "seed" in settings_model(METHODS[case[0]]).model_fields],
+    ids=lambda case: " ".join(case),
+)
+networks = pytest.mark.parametrize("name", [name for name, kind in METHODS.items() if issubclass(kind, NetworkMethod)])
+learners = pytest.mark.parametrize("name", [name for name in METHODS if name != "constant"])
+
+
+# --- same seed, same bits ---------------------------------------------------------------------------------------------
+
+
+@every
+def test_same_seed_same_bits_whatever_ran_before(case, graph):
+    first = fingerprint(make(case).fit(graph))
+    if "seed" in make(case).get_params():
+        make(case, seed=7).fit(graph)
+    torch.manual_seed(5)
+    torch.rand(3)
+    again = make(case)
+    assert fingerprint(again.fit(graph)) == first
+    assert fingerprint(again.fit(graph)) == first, "a second fit of the same object starts afresh"
+
+
+@seeded
+def test_other_seeds_give_other_models(case, graph):
+    assert fingerprint(make(case, seed=2).fit(graph)) != fingerprint(make(case).fit(graph))
+
+
+def test_two_processes_give_the_same_bits():
+    script = "import json, runpy, sys; print(json.dumps(runpy.run_path(sys.argv[1])['fingerprints']()))"
+    command = [sys.executable, "-W", "ignore", "-c", script, __file__]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == fingerprints()
+
+
+@every
+def test_global_randomness_is_neither_used_nor_disturbed(case, graph):
+    before = torch.get_rng_state(), np.random.get_state()[1].tolist(), random.getstate()  # noqa: NPY002
+    model = make(case).fit(graph)
+    model.predict_proba(graph)
+    assert torch.equal(torch.get_rng_state(), before[0])
+    assert np.random.get_state()[1].tolist() == before[1]  # noqa: NPY002
+    assert random.getstate() == before[2]
+
+
+@every
+def test_the_number_of_threads_is_left_as_it_was(case, graph):
+    before = torch.get_num_threads()
+    make(case, **({"threads": before + 1} if "threads" in make(case).get_params() else {})).fit(graph)
+    assert torch.get_num_threads() == before
+
+
+@every
+def test_the_graph_is_not_changed(case, graph):
+    copies = [array.copy() for array in (graph.features, graph.labels, graph.sensitive, graph.adjacency.indices)]
+    model = make(case).fit(graph)
+    model.predict_proba(graph)
+    now = (graph.features, graph.labels, graph.sensitive, graph.adjacency.indices)
+    assert all(np.array_equal(a, b) for a, b in zip(copies, now, strict=True))
+
+
+@every
+def test_labels_outside_train_and_val_do_not_matter(case, graph):
+    used = graph.splits["train"] | graph.splits["val"]
+    other = graph.replace(labels=np.where(used, graph.labels, 1 - graph.labels))
+    assert fingerprint(make(case).fit(other)) == fingerprint(make(case).fit(graph))
+
+
+# --- parameters -------------------------------------------------------------------------------------------------------
+
+
+@every
+def test_parameters_survive_get_set_and_clone(case, graph):
+    model = make(case)
+    settings = model.get_params()
+    assert type(model)(**settings).get_params() == settings
+    assert type(model)().set_params(**settings).get_params() == settings
+    fitted = model.fit(graph)
+    copy = clone(fitted)
+    assert copy.get_params() == settings
+    with pytest.raises(fv.InputError, match="not fitted yet"):
+        copy.predict_proba(graph)
+    assert fingerprint(copy.fit(graph)) == fingerprint(fitted)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_unknown_parameters_are_refused(name):
+    with pytest.raises(TypeError, match="no_such_thing"):
+        METHODS[name](no_such_thing=1)
+    with pytest.raises(ValueError, match="no_such_thing"):
+        METHODS[name]().set_params(no_such_thing=1)
+
+
+WRONG = {
+    "encoder": ["gcm", 3],
+    "operator": ["avg"],
+    "self_loops": [-1.0, float("nan")],
+    "hidden": [0, 2.5, True],
+    "depth": [0],
+    "dropout": [1.0, -0.1],
+    "views": [0],
+    "temperature": [0.0, float("inf")],
+    "mask": ["medium"],
+    "feature_masks": ["yes", 1],
+    "mask_density_weight": [-0.5],
+    "weight_regulariser": ["weird"],
+    "clamp_threshold": [0.0, "0.1"],
+    "classifier_clamp": [-1.0],
+    "discriminator_steps": [-1],
+    "classifier_steps": [-1],
+    "generator_steps": [1.5],
+    "learning_rate": [0.0],
+    "learning_rate_encoder": [-0.1, float("nan"), 1e38],
+    "weight_decay": [-1e-5],
+    "encoder_updates": [("nobody",), "classifier"],
+    "sensitive_nodes": ["val"],
+    "adversary_sample": [0],
+    "epochs": [0],
+    "selection_weight": [-1.0],
+    "patience": [0],
+    "path": ["fast"],
+    "precision": ["float16"],
+    "threads": [0, 10**9],
+    "seed": [-1, 1.0],
+    "answer": ["maybe"],
+    "inverse_penalty": [0.0, float("inf"), float("nan")],
+    "sensitive_channels": [None],
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_values_out_of_range_are_refused_by_name(name, graph):
+    fields = settings_model(METHODS[name]).model_fields
+    tried = [(field, value) for field in fields for value in WRONG.get(field, [])]
+    assert tried
+    for field, value in tried:
+        with pytest.raises(fv.InputError) as caught:
+            METHODS[name](**{field: value}).fit(graph)
+        assert str(caught.value).startswith(f"{METHODS[name].__name__}: {field}={value!r}: "), (field, value)
+
+
+def test_every_wrong_parameter_is_named_at_once(graph):
+    with pytest.raises(fv.InputError) as caught:
+        fv.FairVGNN(hidden=0, views=0, seed=-1).fit(graph)
+    assert [problem.split("=")[0] for problem in caught.value.problems] == [
+        "FairVGNN: hidden",
+        "FairVGNN: views",
+        "FairVGNN: seed",
+    ]
+
+
+# --- prediction -------------------------------------------------------------------------------------------------------
+
+
+@every
+def test_not_fitted_is_said(case, graph, tmp_path):
+    model = make(case)
+    message = rf"^{type(model).__name__}: not fitted yet; call fit\(graph\) first\.$"
+    for action in (model.predict_proba, model.predict):
+        with pytest.raises(fv.InputError, match=message):
+            action(graph)
+    with pytest.raises(fv.InputError, match=message):
+        model.save(tmp_path)
+    with pytest.raises(fv.InputError, match=message):
+        model.facts()
+    assert list(tmp_path.iterdir()) == []
+
+
+@every
+def test_probabilities_are_probabilities(case, graph, other_graph):
+    model = make(case).fit(graph)
+    for some in (graph, other_graph):
+        found = model.predict_proba(some)
+        assert found.shape == (some.num_nodes, 2)
+        assert (found >= 0).all()
+        assert (found <= 1).all()
+        np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-12)
+        np.testing.assert_array_equal(model.predict(some), found[:, 1] > 0.5)
+        np.testing.assert_array_equal(model.predict_proba(some), found)
+
+
+@every
+def test_channels_of_an_unseen_graph_are_matched_by_name(case, graph, other_graph):
+    model = make(case).fit(graph)
+    order = np.random.default_rng(0).permutation(other_graph.num_channels)
+    noise = np.full((other_graph.num_nodes, 1), 17.0, dtype=np.float32)
+    turned = other_graph.with_features(
+        np.hstack([noise, other_graph.features[:, order]]), ["unrelated", *(other_graph.channels[j] for j in order)]
+    )
+    np.testing.assert_array_equal(model.predict_proba(turned), model.predict_proba(other_graph))
+
+
+@learners
+def test_a_missing_channel_is_named(name, graph, other_graph):
+    model = make((name, None)).fit(graph)
+    with pytest.raises(
+        fv.InputError, match=r"^predict: the graph lacks channels that the model was fitted with: 'plain_2'\.$"
+    ):
+        model.predict_proba(other_graph.without_channels(["plain_2"]))
+
+
+@every
+def test_permuting_the_nodes_permutes_the_predictions(case, graph, other_graph):
+    model = make(case).fit(graph)
+    for some in (graph, other_graph):
+        order = np.random.default_rng(3).permutation(some.num_nodes)
+        found = model.predict_proba(permuted(some, order))
+        np.testing.assert_allclose(found, model.predict_proba(some)[order], atol=1e-5)
+
+
+@every
+def test_a_graph_without_links_and_a_single_node_can_be_predicted(case, graph):
+    model = make(case).fit(graph)
+    bare = fv.NodeGraph.from_arrays(
+        features=graph.features[:1], channels=graph.channels, edges=[[], []], sensitive=["f"]
+    )
+    assert np.isfinite(model.predict_proba(bare)).all()
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+@every
+def test_saved_and_loaded_it_is_the_same_model(case, graph, other_graph, tmp_path):
+    model = make(case).fit(graph)
+    model.save(tmp_path / "a")
+    loaded = fv.load_model(tmp_path / "a")
+    assert type(loaded) is type(model)
+    assert loaded.get_params() == model.get_params()
+    assert loaded.facts() == model.facts()
+    assert fingerprint(loaded) == fingerprint(model)
+    np.testing.assert_array_equal(loaded.predict_proba(other_graph), model.predict_proba(other_graph))
+    loaded.save(tmp_path / "b")
+    for name in ("model.json", "model.safetensors"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["model.json", "model.safetensors"]
+
+
+# --- graphs that can't be learnt from ---------------------------------------------------------------------------------
+
+
+@learners
+def test_no_train_split(name, graph):
+    with pytest.raises(fv.InputError, match="no split 'train'"):
+        make((name, None)).fit(graph.with_splits({}))
+
+
+@networks
+def test_no_val_split(name, graph):
+    bare = graph.with_splits({"train": graph.splits["train"]})
+    with pytest.raises(fv.InputError, match=r"^train: the graph has no split 'val'; draw one with fv\.stratified"):
+        make((name, None)).fit(bare)
+
+
+@learners
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (lambda g: np.where(g.splits["train"], -1, g.labels), r"^train: no node of the train split has a label\.$"),
+        (lambda g: np.full_like(g.labels, -1), r"has a label"),
+        (
+            lambda g: np.where(g.splits["train"], 1, g.labels),
+            r"^train: all 60 labels are '1'; both classes are needed\.$",
+        ),
+    ],
+    ids=["none in train", "none at all", "one class"],
+)
+def test_labels_that_teach_nothing(name, labels, message, graph):
+    with pytest.raises(fv.InputError, match=message):
+        make((name, None)).fit(graph.replace(labels=labels(graph)))
+
+
+@networks
+def test_no_label_in_val(name, graph):
+    labels = np.where(graph.splits["val"], -1, graph.labels)
+    with pytest.raises(fv.InputError, match=r"^train: no node of the val split has a label; it chooses the epoch"):
+        make((name, None)).fit(graph.replace(labels=labels))
+
+
+@networks
+@pytest.mark.parametrize("groups", [("f", "m"), ("f",)])
+def test_one_sensitive_group(name, groups, graph):
+    alone = graph.replace(sensitive=np.zeros_like(graph.sensitive), groups=groups)
+    with pytest.raises(fv.InputError, match=r"^train: the sensitive attribute 'group' has fewer than two groups\.$"):
+        make((name, None)).fit(alone)
+
+
+@learners
+def test_a_failed_fit_leaves_no_half_fitted_model(name, graph):
+    model = make((name, None))
+    with pytest.raises(fv.InputError):
+        model.fit(graph.replace(labels=np.full_like(graph.labels, -1)))
+    with pytest.raises(fv.InputError, match="not fitted yet"):
+        model.predict_proba(graph)
+
+
+def test_the_registry_is_closed_and_its_names_are_those_of_the_files():
+    home = Path(fv.__file__).parent / "methods"
+    for name, method in METHODS.items():
+        assert method.__module__ == f"fairview.methods.{name.replace('-', '_')}"
+        assert (home / f"{name.replace('-', '_')}.py").is_file()
+    with pytest.raises(TypeError):
+        METHODS["other"] = fv.Constant  # type: ignore[index]
