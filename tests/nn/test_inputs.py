@@ -34,10 +34,10 @@ def test_every_form_is_the_same_operator(kind: str, directed: bool, links: Calla
     assert torch.equal(gathered, s)
 
 
-def test_links_are_the_neighbours_that_a_node_gathers_from() -> None:
+def test_links_go_from_source_to_target_as_in_pyg() -> None:
     adjacency, _ = Adjacency.from_pairs([0, 0], [1, 2], num_nodes=3, directed=True)
     inputs = GraphInputs(np.zeros((3, 1)), adjacency, None)
-    assert inputs.edge_index.tolist() == [[1, 2], [0, 0]]
+    assert inputs.edge_index.tolist() == [[0, 0], [1, 2]]
 
 
 def test_without_an_operator_nothing_is_propagated(links: Callable[..., Adjacency]) -> None:

@@ -36,7 +36,7 @@ def dense_operator(adjacency: Adjacency, kind: str, self_loops: float) -> np.nda
     a = np.zeros((n, n))
     for i in range(n):
         for j in adjacency.indices[adjacency.indptr[i] : adjacency.indptr[i + 1]]:
-            a[i, j] = 1.0
+            a[j, i] = 1.0  # j gathers from i
         a[i, i] = self_loops
     degree = [sum(row) for row in a]
     s = np.zeros((n, n))
@@ -52,8 +52,8 @@ def dense_operator(adjacency: Adjacency, kind: str, self_loops: float) -> np.nda
 
 
 def pyg_edges(adjacency: Adjacency) -> torch.Tensor:
-    """Node i gathers from its neighbours j, so that j is PyG's source and i its target."""
-    return torch.from_numpy(np.stack([adjacency.indices, adjacency.sources]).astype(np.int64))
+    """Source above target, as `NodeGraph.to_pyg` has it."""
+    return torch.from_numpy(np.stack([adjacency.sources, adjacency.indices]).astype(np.int64))
 
 
 # --- by hand ----------------------------------------------------------------------------------------------------------
@@ -94,8 +94,8 @@ def test_sum_of_a_path_by_hand() -> None:
     assert Operator(kind="sum", self_loops=1.5).matrix(PATH).toarray().tolist() == with_loops
 
 
-def test_a_directed_node_gathers_from_those_it_points_to() -> None:
-    adjacency, _ = Adjacency.from_pairs([0, 0], [1, 2], num_nodes=3, directed=True)
+def test_a_directed_node_gathers_from_those_that_point_to_it() -> None:
+    adjacency, _ = Adjacency.from_pairs([1, 2], [0, 0], num_nodes=3, directed=True)
     x = np.array([[1.0], [10.0], [100.0]])
     _, mean = propagate(adjacency, x, Operator(kind="mean", self_loops=0.0))
     assert mean.ravel().tolist() == [55.0, 0.0, 0.0]
@@ -195,7 +195,8 @@ def test_the_rows_of_the_mean_sum_to_one_unless_there_is_nothing_to_average(
 ) -> None:
     adjacency = random_adjacency(seed, directed=directed)
     rows = Operator(kind="mean", self_loops=self_loops).matrix(adjacency).sum(axis=1)
-    expected = np.where((adjacency.degree > 0) | (self_loops > 0), 1.0, 0.0)
+    gathered = np.bincount(adjacency.indices, minlength=adjacency.num_nodes)  # links that arrive
+    expected = np.where((gathered > 0) | (self_loops > 0), 1.0, 0.0)
     assert np.allclose(rows, expected, rtol=1e-14, atol=0)
 
 

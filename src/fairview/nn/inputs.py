@@ -71,8 +71,8 @@ class GraphInputs:
 
     @cached_property
     def edge_index(self) -> Tensor:
-        """The links in PyG's form, source above target, without self-loops, shape (2, m)."""
-        pairs = np.stack([self.adjacency.indices, self.adjacency.sources]).astype(np.int64)
+        """The links as `graph.to_pyg()` has them: source above target, no self-loops, shape (2, m)."""
+        pairs = np.stack([self.adjacency.sources, self.adjacency.indices]).astype(np.int64)
         return torch.from_numpy(pairs).to(self.device)
 
     @cached_property

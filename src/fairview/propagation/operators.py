@@ -7,6 +7,8 @@ the row sums of A + c I:
     mean   S = D^-1 (A + c I)               GraphSAGE's mean; a node without neighbours and loops keeps nothing
     sum    S = A + c I                      GIN with c = 1 + eps
 
+If the links are directed, A holds them by target: a node gathers from those that point to it, as in PyG.
+
 Everything here is a pure function of the adjacency; S X is computed once per graph and kept.
 """
 
@@ -46,6 +48,8 @@ class Operator(BaseModel):
         """S as compressed sparse rows, sorted."""
         n = adjacency.num_nodes
         a = adjacency.to_scipy().astype(np.float64)
+        if adjacency.directed:
+            a = sparse.csr_array(a.T.tocsr())  # a message goes from source to target, as in PyG
         if self.self_loops:
             a = sparse.csr_array(a + self.self_loops * sparse.eye_array(n, format="csr"))
         if self.kind != "sum":

@@ -1,0 +1,287 @@
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fairview as fv
+from fairview.experiments import seeds as seeds_module
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # PyG's import is not ours to judge
+    import torch_geometric.nn  # noqa: F401
+
+QUICK = ("--set", "epochs=3", "--set", "views=2", "--set", "hidden=3")
+FILES = ["history.jsonl", "metrics.json", "model.json", "model.safetensors", "predictions.csv", "run.json"]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+@pytest.fixture
+def tables(tmp_path) -> tuple[Path, Path]:
+    """Own tables: people and links."""
+    made = fv.synthetic_graph(80, average_degree=4, seed=5)
+    names = [f"p{i:03d}" for i in np.random.default_rng(0).permutation(80)]
+    rows = ["id,income,age,sex,kind,ok"]
+    for i, name in enumerate(names):
+        income, age = made.features[i, 0] * 1000, made.features[i, 5] * 10 + 40
+        sex, kind = "fm"[made.sensitive[i]], "xyz"[i % 3]
+        rows.append(f"{name},{income:.2f},{age:.1f},{sex},{kind},{made.labels[i]}")
+    first, second = made.adjacency.sources, made.adjacency.indices
+    links = ["source,target"] + [f"{names[a]},{names[b]}" for a, b in zip(first, second, strict=True) if a < b]
+    people, edges = tmp_path / "people.csv", tmp_path / "links.csv"
+    people.write_text("\n".join(rows) + "\n")
+    edges.write_text("\n".join(links) + "\n")
+    return people, edges
+
+
+@pytest.fixture
+def own(tables) -> tuple[Any, ...]:
+    people, edges = tables
+    roles = ("--label", "ok", "--sensitive", "sex", "--categorical", "kind")
+    return ("--nodes", people, "--edges", edges, *roles, *QUICK)
+
+
+@pytest.fixture
+def one_core(monkeypatch):
+    """Processes are tested elsewhere; here they would only take time."""
+    monkeypatch.setattr(seeds_module.os, "sched_getaffinity", lambda _: {0}, raising=False)
+
+
+# --- one run ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_dataset_is_trained_and_leaves_a_run_folder(run, tmp_path):
+    out = tmp_path / "a"
+    outcome = run("train", "german", *QUICK, "--out", out, "--format", "json")
+    assert (outcome.code, outcome.err) == (0, "")
+    found = json.loads(outcome.out)
+    assert found["run"] == str(out)
+    assert list(found["metrics"]) == ["val", "test"]
+    assert {"auc", "f1", "accuracy", "balanced_accuracy", "false_positive_rate", "statistical_parity_gap"} <= set(
+        found["metrics"]["test"]
+    )
+    assert found["seconds"]["train"] > 0
+    assert [path.name for path in sorted(out.iterdir())] == FILES
+    settings = json.loads((out / "run.json").read_text())
+    assert settings["seed"] == 1
+    assert settings["parameters"]["epochs"] == 3
+    assert settings["parameters"]["clamp_threshold"] == 0.1, "the paper's cell, by default"
+    assert settings["data"]["source"]
+    german = fv.load_dataset("german")
+    assert settings["data"]["sha256"] == german.sha256
+    assert found["metrics"]["test"]["accuracy"] == fv.evaluate(fv.load_model(out), german)["accuracy"]
+
+
+def test_the_table_shows_the_constant_row_beside_it(run, tmp_path):
+    outcome = run("train", "german", *QUICK, "--out", tmp_path / "a")
+    assert outcome.code == 0
+    assert "fairvgnn" in outcome.out
+    assert "constant" in outcome.out
+    assert "82.35" in outcome.out, "its F1"
+    assert str(tmp_path / "a") in outcome.out.replace("\n", "")
+
+
+@pytest.mark.parametrize("method", ["vanilla", "constant", "logistic-regression"])
+def test_every_method_can_be_trained(run, tmp_path, method):
+    quick = ("--set", "epochs=2") if method == "vanilla" else ()
+    outcome = run("train", "german", "--method", method, *quick, "--out", tmp_path / "a", "--format", "json")
+    assert outcome.code == 0, outcome.err
+    assert [path.name for path in sorted((tmp_path / "a").iterdir())] == FILES
+    assert json.loads((tmp_path / "a" / "run.json").read_text())["method"] == method
+
+
+@pytest.mark.parametrize("encoder", ["gin", "sage", "mlp"])
+def test_every_encoder_has_settings_for_a_known_dataset(run, tmp_path, encoder):
+    outcome = run("train", "german", "--encoder", encoder, "--set", "epochs=1", "--out", tmp_path / "a")
+    assert outcome.code == 0, outcome.err
+    assert json.loads((tmp_path / "a" / "run.json").read_text())["parameters"]["encoder"] == encoder
+
+
+def test_presets_and_changes(run, tmp_path):
+    changes = ("--set", "epochs=1", "--set", "classifier_clamp=0.5", "--set", "encoder_updates=classifier,")
+    more = ("--set", "patience=none", "--set", "feature_masks=false", "--set", "mask=hard")
+    outcome = run("train", "german", "--preset", "paper-table4", *changes, *more, "--out", tmp_path / "a")
+    assert outcome.code == 0, outcome.err
+    settings = json.loads((tmp_path / "a" / "run.json").read_text())["parameters"]
+    assert (settings["self_loops"], settings["mask_density_weight"]) == (2.0, 0.5)
+    assert (settings["classifier_clamp"], settings["encoder_updates"]) == (0.5, ["classifier"])
+    assert (settings["patience"], settings["feature_masks"], settings["mask"]) == (None, False, "hard")
+
+
+# --- seeds ------------------------------------------------------------------------------------------------------------
+
+
+def test_seeds_1_to_n_and_seed_3_alone(run, tmp_path, own, one_core):
+    outcome = run("train", *own, "--seeds", 3, "--out", tmp_path / "all", "--format", "json")
+    assert outcome.code == 0, outcome.err
+    assert sorted(path.name for path in (tmp_path / "all").iterdir()) == ["seed-1", "seed-2", "seed-3"]
+    found = json.loads(outcome.out)
+    assert found["run"] == str(tmp_path / "all")
+    for split in ("val", "test"):
+        each = found["metrics"][split]
+        assert list(each) == ["mean", "std", "runs"]
+        values = [json.loads((tmp_path / "all" / f"seed-{s}" / "metrics.json").read_text())[split] for s in (1, 2, 3)]
+        assert each["runs"] == values
+        for name in ("auc", "f1", "accuracy"):
+            assert each["mean"][name] == pytest.approx(np.mean([value[name] for value in values]))
+            assert each["std"][name] == pytest.approx(np.std([value[name] for value in values], ddof=0))
+    assert run("train", *own, "--seed", 3, "--out", tmp_path / "alone").code == 0
+    assert contents(tmp_path / "all" / "seed-3") == contents(tmp_path / "alone")
+    table = run("train", *own, "--seeds", 3, "--out", tmp_path / "all", "--resume")
+    assert table.code == 0
+    assert "±" in table.out
+
+
+# --- own tables -------------------------------------------------------------------------------------------------------
+
+
+def test_shuffled_files_with_the_same_ids_give_the_same_model(run, tmp_path, tables, own):
+    assert run("train", *own, "--out", tmp_path / "a").code == 0
+    for path, seed in zip(tables, (1, 2), strict=True):
+        head, *rows = path.read_text().splitlines()
+        order = np.random.default_rng(seed).permutation(len(rows))
+        if path.name == "links.csv":
+            rows = [",".join(reversed(row.split(","))) if i % 2 else row for i, row in enumerate(rows)]
+        path.write_text("\n".join([head, *(rows[i] for i in order)]) + "\n")
+    assert run("train", *own, "--out", tmp_path / "b").code == 0
+    for name in ("model.safetensors", "model.json", "predictions.csv", "metrics.json", "history.jsonl"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
+
+
+def test_own_tables_get_the_default_preset_and_no_sensitive_feature(run, tmp_path, own):
+    assert run("train", *own, "--out", tmp_path / "a").code == 0
+    document = json.loads((tmp_path / "a" / "run.json").read_text())
+    assert document["parameters"]["balanced_discriminator"]
+    assert list(document["keep_probability"]) == ["income", "age", "kind=x", "kind=y", "kind=z"]
+    assert len(document["data"]["files"]) == 2
+
+
+# --- going on ---------------------------------------------------------------------------------------------------------
+
+
+def test_resume_in_the_command_line(run, tmp_path, own, monkeypatch):
+    from fairview.methods.fairvgnn import Adversarial
+
+    whole, part = tmp_path / "whole", tmp_path / "part"
+    assert run("train", *own, "--set", "epochs=5", "--out", whole).code == 0
+    real, epochs = Adversarial.epoch, []
+
+    def interrupted(self):
+        epochs.append(1)
+        if len(epochs) == 3:
+            raise KeyboardInterrupt
+        return real(self)
+
+    monkeypatch.setattr(Adversarial, "epoch", interrupted)
+    stopped = run("train", *own, "--set", "epochs=5", "--out", part, "--format", "json")
+    assert stopped.code == 130
+    assert json.loads(stopped.out)["interrupted"] is True
+    assert stopped.err == f"interrupted: the best state so far is saved; go on with --resume --out {part}\n"
+    monkeypatch.undo()
+
+    again = run("train", *own, "--set", "epochs=5", "--out", part)
+    assert (again.code, again.err) == (
+        1,
+        f"error: {part}: holds an unfinished run. Go on with --resume, or use another --out.\n",
+    )
+    other = run("train", *own, "--set", "epochs=6", "--out", part, "--resume")
+    assert other.code == 1
+    assert "belongs to a run with other settings or other data" in other.err
+    assert run("train", *own, "--set", "epochs=5", "--out", part, "--resume").code == 0
+    assert contents(part) == contents(whole)
+
+
+def test_a_finished_run_is_not_trained_again(run, tmp_path, own):
+    first = run("train", *own, "--out", tmp_path / "a", "--format", "json")
+    again = run("train", *own, "--out", tmp_path / "a")
+    assert again.code == 1
+    assert "holds a finished run already; --resume shows it again. Use another --out." in again.err
+    shown = run("train", *own, "--out", tmp_path / "a", "--resume", "--format", "json")
+    assert json.loads(shown.out)["metrics"] == json.loads(first.out)["metrics"]
+
+
+def test_a_polite_end_keeps_what_is_best_so_far(tmp_path):
+    out = tmp_path / "a"
+    command = [sys.executable, "-W", "ignore", "-c", "from fairview.cli import main; main()", "train", "german"]
+    command += ["--set", "epochs=1000000", "--out", str(out)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        until = time.monotonic() + 120
+        while not (out / "checkpoint.safetensors").exists() and process.poll() is None and time.monotonic() < until:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert process.returncode == 130, err
+    assert "interrupted: the best state so far is saved" in err
+    assert "Traceback" not in err
+    assert fv.load_model(out).predict_proba(fv.load_dataset("german")).shape == (1000, 2)
+    assert not (out / "run.json").exists()
+
+
+# --- what is refused --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "give either a known dataset or --nodes."),
+        (("german", "--nodes", "a.csv"), "give either a known dataset or --nodes."),
+        (("--nodes", "a.csv"), "own tables need --label and --sensitive."),
+        (("germen",), "Did you mean 'german'?"),
+        (("german", "--preset", "papre"), "no preset 'papre'. Did you mean 'paper'?"),
+        (("german", "--preset", "paper", "--encoder", "mlp"), "preset 'paper' has no cell 'german mlp'"),
+        (("german", "--method", "vanilla", "--preset", "paper"), "presets are for the method fairvgnn."),
+        (("german", "--set", "epochs"), "--set epochs: expected NAME=VALUE, for example --set epochs=50."),
+        (("german", "--set", "epoch=5"), "FairVGNN: no parameter 'epoch'. Did you mean 'epochs'?"),
+        (("german", "--set", "epochs=0"), "FairVGNN: epochs=0: "),
+        (("german", "--set", "clamp_threshold=much"), "FairVGNN: clamp_threshold='much': "),
+        (("german", "--set", "seed=5"), "--set seed=5: use --seed."),
+        (("german", "--set", "encoder=gin"), "--set encoder=gin: use --encoder."),
+        (("german", "--method", "constant", "--set", "answer=maybe"), "Constant: answer='maybe': "),
+    ],
+)
+def test_wrong_input_is_a_message_and_leaves_nothing_behind(run, tmp_path, arguments, message):
+    outcome = run("train", *arguments, "--out", tmp_path / "a")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert message in outcome.err
+    assert "bug" not in outcome.err
+    assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--method", "magic"), ("--encoder", "gat"), ("--seed", "-1"), ("--seeds", "0"), ("--seed", "x")],
+    ids=" ".join,
+)
+def test_wrong_usage(run, arguments):
+    outcome = run("train", "german", *arguments)
+    assert outcome.code == 2
+    assert arguments[0] in outcome.err
+
+
+def test_where_nothing_can_be_written(run, tmp_path):
+    (tmp_path / "file").write_text("x")
+    outcome = run("train", "german", "--method", "constant", "--out", tmp_path / "file" / "a")
+    assert outcome.code == 1
+    assert "can't be written" in outcome.err
+    assert "bug" not in outcome.err
+
+
+def test_a_sensitive_attribute_with_one_value_is_refused(run, tmp_path, tables, own):
+    tables[0].write_text(tables[0].read_text().replace(",m,", ",f,"))
+    outcome = run("train", *own, "--out", tmp_path / "a")
+    assert outcome.code == 1
+    assert "train: the sensitive attribute 'sex' has fewer than two groups." in outcome.err
