@@ -9,35 +9,9 @@ from fairview.cli.graphs import own_graph
 from fairview.cli.output import Format, FormatOption, percent, print_facts, print_json, print_table
 
 
-def check(
-    nodes: options.Nodes,
-    label: options.Label,
-    sensitive: options.Sensitive,
-    edges: options.Edges = None,
-    separator: options.Separator = None,
-    encoding: options.Encoding = "utf-8",
-    positive: options.Positive = None,
-    id: options.Id = None,
-    source: options.Source = None,
-    target: options.Target = None,
-    feature: options.Features = None,
-    drop: options.Drop = None,
-    categorical: options.Categorical = None,
-    sensitive_as_feature: options.SensitiveAsFeature = False,
-    split: options.Split = None,
-    split_seed: options.SplitSeed = None,
-    scaling: options.Scaling = "standard",
-    scale_on: options.ScaleOn = "all",
-    missing: options.Missing = "error",
-    missing_value: options.MissingValues = None,
-    neighbours: options.Neighbours = None,
-    threshold: options.Threshold = None,
-    similarity_with_sensitive: options.SimilarityWithSensitive = False,
-    directed: options.Directed = False,
-    drop_unknown: options.DropUnknown = False,
-    format: FormatOption = Format.TABLE,
-) -> None:
-    r"""Check own tables: list every problem at once, or say what the graph holds and what was changed on the way.
+@options.with_table_options(required=True)
+def check(tables: options.TableOptions, format: FormatOption = Format.TABLE) -> None:
+    """Check own tables: list every problem at once, or say what the graph holds and what was changed on the way.
 
     Examples:
 
@@ -49,34 +23,7 @@ def check(
     """
     from fairview.data.summary import summarise
 
-    graph = own_graph(
-        nodes=nodes,
-        edges=edges,
-        label=label,
-        sensitive=sensitive,
-        id=id,
-        source=source,
-        target=target,
-        positive=positive,
-        features=feature or None,
-        drop=drop or (),
-        categorical=categorical or (),
-        sensitive_as_feature=sensitive_as_feature,
-        scaling=scaling,
-        scale_on=scale_on,
-        missing=missing,
-        missing_values=missing_value or (),
-        split=split,
-        split_seed=split_seed,
-        neighbours=neighbours,
-        threshold=threshold,
-        similarity_with_sensitive=similarity_with_sensitive,
-        directed=directed,
-        drop_unknown=drop_unknown,
-        separator=separator,
-        encoding=encoding,
-    )
-    facts = summarise(graph)
+    facts = summarise(own_graph(tables))
     if format is Format.JSON:
         print_json(facts)
     else:

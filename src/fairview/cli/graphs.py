@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from fairview.cli.options import TableOptions
 from fairview.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,9 +30,19 @@ def similarity_rule(
     return NearestNeighbours(neighbours=neighbours or 10)
 
 
-def own_graph(*, neighbours: int | None, threshold: float | None, separator: str | None, **options: Any) -> NodeGraph:
-    """Own tables, with the options of the command line."""
+def own_graph(tables: TableOptions) -> NodeGraph:
+    """Own tables, as the options of the command line describe them."""
     from fairview.data.read import read_graph
 
-    rule = similarity_rule(options.get("edges"), neighbours, threshold)
-    return read_graph(similarity=rule, separator="\t" if separator == "\\t" else separator, **options)
+    said = dict(tables)
+    rule = similarity_rule(said["edges"], said.pop("neighbours"), said.pop("threshold"))
+    separator = said.pop("separator")
+    return read_graph(
+        features=said.pop("feature") or None,
+        drop=said.pop("drop") or (),
+        categorical=said.pop("categorical") or (),
+        missing_values=said.pop("missing_value") or (),
+        separator="\t" if separator == "\\t" else separator,
+        similarity=rule,
+        **said,
+    )

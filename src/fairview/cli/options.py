@@ -1,9 +1,12 @@
-"""The options that describe own tables, shared by every command that reads them."""
+"""The options that describe own tables, said once and shared by every command that reads them."""
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -121,3 +124,69 @@ DataDir = Annotated[
     Path | None,
     typer.Option(help="Folder with the datasets' files [default: $FAIRVIEW_DATA, then the user cache]."),
 ]
+
+TableOptions = dict[str, Any]
+"""What the user said about own tables, by option."""
+
+
+def _required(nodes: Nodes, label: Label, sensitive: Sensitive) -> None:
+    """The options without which there are no own tables."""
+
+
+def _optional(nodes: OptionalNodes = None, label: OptionalLabel = None, sensitive: OptionalSensitive = None) -> None:
+    """The same for commands that also know datasets."""
+
+
+def _further(
+    edges: Edges = None,
+    separator: Separator = None,
+    encoding: Encoding = "utf-8",
+    positive: Positive = None,
+    id: Id = None,
+    source: Source = None,
+    target: Target = None,
+    feature: Features = None,
+    drop: Drop = None,
+    categorical: Categorical = None,
+    sensitive_as_feature: SensitiveAsFeature = False,
+    split: Split = None,
+    split_seed: SplitSeed = None,
+    scaling: Scaling = "standard",
+    scale_on: ScaleOn = "all",
+    missing: Missing = "error",
+    missing_value: MissingValues = None,
+    neighbours: Neighbours = None,
+    threshold: Threshold = None,
+    similarity_with_sensitive: SimilarityWithSensitive = False,
+    directed: Directed = False,
+    drop_unknown: DropUnknown = False,
+) -> None:
+    """All the others."""
+
+
+def with_table_options(*, required: bool) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of own tables; it receives them as one mapping, `tables`.
+
+    typer reads a command's options off its signature, so the signatures are joined.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        sources: list[Callable[..., None]] = [_required if required else _optional, _further]
+        hints: dict[str, Any] = {}
+        parameters: dict[str, inspect.Parameter] = {}
+        for source in [command, *sources]:
+            hints |= get_type_hints(source, include_extras=True)
+            parameters |= inspect.signature(source).parameters
+        names = [name for source in sources for name in inspect.signature(source).parameters]
+        del parameters["tables"], hints["tables"]
+
+        @functools.wraps(command)
+        def run(**given: Any) -> None:
+            command(tables={name: given.pop(name) for name in names}, **given)
+
+        joined = [p.replace(kind=p.KEYWORD_ONLY, annotation=hints[name]) for name, p in parameters.items()]
+        run.__signature__ = inspect.Signature(joined)  # type: ignore[attr-defined]
+        run.__annotations__ = hints
+        return run
+
+    return decorate

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 _SHOWN = ("auc", "f1", "accuracy", "balanced_accuracy", "statistical_parity_gap", "equal_opportunity_gap")
 
 
+@options.with_table_options(required=False)
 def train(
+    tables: options.TableOptions,
     dataset: Annotated[str | None, typer.Argument(help="A known dataset; or give --nodes.")] = None,
     method: Annotated[
         Literal["fairvgnn", "vanilla", "constant", "logistic-regression"], typer.Option(help="What to train.")
@@ -40,31 +42,6 @@ def train(
     out: Annotated[Path, typer.Option(help="The run folder to write.")] = Path("runs/latest"),
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an unfinished run.")] = False,
     data_dir: options.DataDir = None,
-    nodes: options.OptionalNodes = None,
-    label: options.OptionalLabel = None,
-    sensitive: options.OptionalSensitive = None,
-    edges: options.Edges = None,
-    separator: options.Separator = None,
-    encoding: options.Encoding = "utf-8",
-    positive: options.Positive = None,
-    id: options.Id = None,
-    source: options.Source = None,
-    target: options.Target = None,
-    feature: options.Features = None,
-    drop: options.Drop = None,
-    categorical: options.Categorical = None,
-    sensitive_as_feature: options.SensitiveAsFeature = False,
-    split: options.Split = None,
-    split_seed: options.SplitSeed = None,
-    scaling: options.Scaling = "standard",
-    scale_on: options.ScaleOn = "all",
-    missing: options.Missing = "error",
-    missing_value: options.MissingValues = None,
-    neighbours: options.Neighbours = None,
-    threshold: options.Threshold = None,
-    similarity_with_sensitive: options.SimilarityWithSensitive = False,
-    directed: options.Directed = False,
-    drop_unknown: options.DropUnknown = False,
     format: FormatOption = Format.TABLE,
 ) -> None:
     """Train a method and write a run folder: model, metrics, history, predictions, and how to make them again.
@@ -84,42 +61,7 @@ def train(
     from fairview.experiments.runs import summarise_seeds, train_run
     from fairview.experiments.seeds import train_seeds
 
-    if (dataset is None) == (nodes is None):
-        raise InputError("give either a known dataset or --nodes.")
-    if dataset is not None:
-        from fairview.data.datasets import load_dataset
-
-        graph = load_dataset(dataset, data_dir=data_dir)
-    else:
-        if label is None or sensitive is None:
-            raise InputError("own tables need --label and --sensitive.")
-        graph = own_graph(
-            nodes=nodes,
-            edges=edges,
-            label=label,
-            sensitive=sensitive,
-            id=id,
-            source=source,
-            target=target,
-            positive=positive,
-            features=feature or None,
-            drop=drop or (),
-            categorical=categorical or (),
-            sensitive_as_feature=sensitive_as_feature,
-            scaling=scaling,
-            scale_on=scale_on,
-            missing=missing,
-            missing_values=missing_value or (),
-            split=split,
-            split_seed=split_seed if split is not None or split_seed is not None else 0,
-            similarity_with_sensitive=similarity_with_sensitive,
-            directed=directed,
-            drop_unknown=drop_unknown,
-            encoding=encoding,
-            neighbours=neighbours,
-            threshold=threshold,
-            separator=separator,
-        )
+    graph = _graph(dataset, data_dir, tables)
     make = _maker(method, encoder, preset, dataset, setting or [])
     with _terminable():
         if seeds is None:
@@ -134,6 +76,20 @@ def train(
     if result.get("interrupted"):
         typer.echo(f"interrupted: the best state so far is saved; go on with --resume --out {out}", err=True)
         raise typer.Exit(130)
+
+
+def _graph(dataset: str | None, data_dir: Path | None, tables: options.TableOptions) -> NodeGraph:
+    """The dataset or the own tables; own ones get a split if they have none."""
+    from fairview.data.datasets import load_dataset
+
+    if (dataset is None) == (tables["nodes"] is None):
+        raise InputError("give either a known dataset or --nodes.")
+    if dataset is not None:
+        return load_dataset(dataset, data_dir=data_dir)
+    if tables["label"] is None or tables["sensitive"] is None:
+        raise InputError("own tables need --label and --sensitive.")
+    drawn = tables["split"] is None and tables["split_seed"] is None
+    return own_graph(tables | {"split_seed": 0} if drawn else tables)
 
 
 def _several(make: Any, graph: NodeGraph, out: Path, seeds: int, resume: bool, train_seeds: Any, mean: Any) -> Any:

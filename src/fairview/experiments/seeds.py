@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from fairview.data.graph import NodeGraph
 from fairview.experiments.runs import Notice, train_run
 from fairview.methods.estimator import Estimator
 from fairview.methods.network import NetworkMethod
+from fairview.training.loop import Progress
 
 
 def train_seeds(
@@ -50,7 +53,9 @@ def train_seeds(
             if done is not None:
                 done(seed)
         return [found[seed] for seed in seeds]
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+    context = multiprocessing.get_context("spawn")
+    stop = context.Event()
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(stop,)) as pool:
         waiting = {
             pool.submit(_one, model, graph, str(folder / f"seed-{seed}"), resume): seed
             for seed, model in models.items()
@@ -60,11 +65,29 @@ def train_seeds(
                 found[waiting[future]] = future.result()
                 if done is not None:
                     done(waiting[future])
-        except BaseException:  # a wrong input or Ctrl-C: the seeds that wait are not begun
+        except BaseException:  # wrong input, or Ctrl-C: running seeds keep their best state, waiting ones don't begin
+            stop.set()
             pool.shutdown(cancel_futures=True)
             raise
     return [found[seed] for seed in seeds]
 
 
+# --- in a worker ------------------------------------------------------------------------------------------------------
+
+_stop: Event | None = None
+
+
+def _begin(stop: Event) -> None:
+    """Ctrl-C reaches all processes of a terminal; only the first one shall act on it, and then tell the others."""
+    global _stop
+    _stop = stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 def _one(model: Estimator, graph: NodeGraph, folder: str, resume: bool) -> dict[str, Any]:
-    return train_run(model, graph, folder, resume=resume)
+    return train_run(model, graph, folder, resume=resume, notice=_stop_if_told)
+
+
+def _stop_if_told(progress: Progress, epochs: int) -> None:  # noqa: ARG001 - a notice is given both
+    if _stop is not None and _stop.is_set():
+        raise KeyboardInterrupt

@@ -183,7 +183,8 @@ class Adversarial(Network):
         super().__init__(method, graph, views=method.views, masked=method.feature_masks)
         if method.weight_regulariser != "none" and not self.encoder.first_weights:
             raise InputError(
-                "encoder: no weight of it acts on the channels, so nothing can be clamped; set weight_regulariser='none'."
+                "encoder: none of its weights acts on the channels, so that nothing can be clamped. "
+                "Set weight_regulariser='none'."
             )
         groups = len(graph.groups)
         self.discriminator = self.head("discriminator", 1 if groups == 2 else groups)
