@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -211,7 +212,28 @@ def test_a_finished_run_is_not_trained_again(run, tmp_path, own):
     assert json.loads(shown.out)["metrics"] == json.loads(first.out)["metrics"]
 
 
-def test_a_polite_end_keeps_what_is_best_so_far(tmp_path):
+@pytest.mark.slow
+def test_ctrl_c_ends_all_seeds_side_by_side(tmp_path):
+    command = [sys.executable, "-W", "ignore", "-c", "from fairview.cli import main; main()", "train", "german"]
+    command += ["--seeds", "2", "--set", "epochs=1000000", "--out", str(tmp_path / "a")]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        until = time.monotonic() + 120
+        waited_for = [tmp_path / "a" / name / "checkpoint.safetensors" for name in ("seed-1", "seed-2")]
+        while not all(path.exists() for path in waited_for) and time.monotonic() < until:
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130, err
+    assert err == f"interrupted: what is finished is kept; go on with --resume --out {tmp_path / 'a'}\n"
+    for name in ("seed-1", "seed-2"):
+        assert isinstance(fv.load_model(tmp_path / "a" / name), fv.FairVGNN)
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
+def test_a_polite_end_keeps_what_is_best_so_far(tmp_path, end):
     out = tmp_path / "a"
     command = [sys.executable, "-W", "ignore", "-c", "from fairview.cli import main; main()", "train", "german"]
     command += ["--set", "epochs=1000000", "--out", str(out)]
@@ -220,7 +242,7 @@ def test_a_polite_end_keeps_what_is_best_so_far(tmp_path):
         until = time.monotonic() + 120
         while not (out / "checkpoint.safetensors").exists() and process.poll() is None and time.monotonic() < until:
             time.sleep(0.05)
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(end)
         _, err = process.communicate(timeout=120)
     finally:
         process.kill()

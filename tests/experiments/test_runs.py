@@ -41,7 +41,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
-class Killed(Exception):
+class KilledError(Exception):
     """Stands for a process that was killed: nothing is tidied up."""
 
 
@@ -131,7 +131,7 @@ def test_predictions_hold_every_node_and_no_formula(graph, tmp_path):
         ("-1", "'-1"),
         ("@SUM(A1)", "'@SUM(A1)"),
         ("\tx", "'\tx"),
-        ("=a,b", "\"'=a,b\""),
+        ("=a,b", '"\'=a,b"'),
         ('a"b', '"a""b"'),
         ("a\nb", '"a\nb"'),
         ("\r=1", '"\'\r=1"'),
@@ -178,8 +178,8 @@ def test_sampled_adversaries_and_early_stopping_resume_too(graph, tmp_path, sett
 def test_killed_it_goes_on_from_the_last_checkpoint(graph, tmp_path, monkeypatch, epoch):
     monkeypatch.setattr(runs, "CHECKPOINT_EVERY", 2)
     train_run(model("gin"), graph, tmp_path / "whole")
-    with pytest.raises(Killed):
-        train_run(model("gin"), graph, tmp_path / "a", notice=stop_at(epoch, Killed))
+    with pytest.raises(KilledError):
+        train_run(model("gin"), graph, tmp_path / "a", notice=stop_at(epoch, KilledError))
     there = [path.name for path in (tmp_path / "a").iterdir()] if epoch > 1 else []
     assert there == (["checkpoint.safetensors"] if epoch > 1 else [])
     seen: list[int] = []
@@ -291,10 +291,14 @@ def test_a_finished_run_is_shown_again_but_not_overwritten(graph, tmp_path):
     before = contents(tmp_path)
     again = train_run(model(), graph, tmp_path, resume=True)
     assert (again["metrics"], again["interrupted"]) == (first["metrics"], False)
-    with pytest.raises(fv.InputError, match=r"holds a finished run already; --resume shows it again\. Use another --out"):
+    with pytest.raises(
+        fv.InputError, match=r"holds a finished run already; --resume shows it again\. Use another --out"
+    ):
         train_run(model(), graph, tmp_path)
     for resume in (False, True):
-        with pytest.raises(fv.InputError, match=r"holds a finished run with other settings or data\. Use another --out"):
+        with pytest.raises(
+            fv.InputError, match=r"holds a finished run with other settings or data\. Use another --out"
+        ):
             train_run(model(seed=2), graph, tmp_path, resume=resume)
     assert contents(tmp_path) == before
 
@@ -302,7 +306,9 @@ def test_a_finished_run_is_shown_again_but_not_overwritten(graph, tmp_path):
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", "null"])
 def test_a_run_json_that_is_none(graph, tmp_path, text):
     (tmp_path / "run.json").write_text(text)
-    with pytest.raises(fv.InputError, match=r"its run\.json can't be read\. Use another --out, or remove the folder\.$"):
+    with pytest.raises(
+        fv.InputError, match=r"its run\.json can't be read\. Use another --out, or remove the folder\.$"
+    ):
         train_run(model(), graph, tmp_path, resume=True)
 
 

@@ -28,7 +28,9 @@ def test_seed_3_alone_is_seed_3_of_several(graph, tmp_path, one_core):
     found = train_seeds(make, graph, tmp_path / "all", seeds=range(1, 4), done=done.append)
     train_run(make(3), graph, tmp_path / "alone")
     assert contents(tmp_path / "all" / "seed-3") == contents(tmp_path / "alone")
-    assert contents(tmp_path / "all" / "seed-2")["model.safetensors"] != contents(tmp_path / "alone")["model.safetensors"]
+    assert (
+        contents(tmp_path / "all" / "seed-2")["model.safetensors"] != contents(tmp_path / "alone")["model.safetensors"]
+    )
     assert [Path(run["run"]).name for run in found] == ["seed-1", "seed-2", "seed-3"]
     assert done == [1, 2, 3]
 
@@ -44,11 +46,31 @@ def test_side_by_side_in_processes_the_bits_are_the_same(graph, tmp_path, monkey
     assert sorted(done) == [1, 2]
 
 
+def test_ctrl_c_begins_no_further_seed_and_the_rest_can_be_trained_later(graph, tmp_path, one_core):
+    def stop(progress, _):
+        if progress.epochs == 2 and (tmp_path / "a" / "seed-1" / "run.json").exists():
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_seeds(make, graph, tmp_path / "a", seeds=range(1, 4), notice=stop)
+    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["seed-1", "seed-2"]
+    assert (tmp_path / "a" / "seed-2" / "checkpoint.safetensors").exists()
+    train_seeds(make, graph, tmp_path / "a", seeds=range(1, 4), resume=True)
+    train_seeds(make, graph, tmp_path / "whole", seeds=range(1, 4))
+    for name in ("seed-1", "seed-2", "seed-3"):
+        assert contents(tmp_path / "a" / name) == contents(tmp_path / "whole" / name)
+
+
 def test_resumed_only_what_is_missing_is_trained(graph, tmp_path, one_core):
     train_seeds(make, graph, tmp_path, seeds=range(1, 2))
     trained: list[int] = []
     train_seeds(
-        make, graph, tmp_path, seeds=range(1, 4), resume=True, notice=lambda progress, _: trained.append(progress.epochs)
+        make,
+        graph,
+        tmp_path,
+        seeds=range(1, 4),
+        resume=True,
+        notice=lambda progress, _: trained.append(progress.epochs),
     )
     assert trained == [1, 2, 3] * 2
     assert sorted(path.name for path in tmp_path.iterdir()) == ["seed-1", "seed-2", "seed-3"]

@@ -53,7 +53,9 @@ def equal(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
     ids=["plain", "hard", "credit", "sampled"],
 )
 def test_general_and_collapsed_path_train_the_same_model(trained, encoder, settings):
-    both = [trained(encoder=encoder, epochs=5, precision="float64", path=path, **settings) for path in ("general", "auto")]
+    both = [
+        trained(encoder=encoder, epochs=5, precision="float64", path=path, **settings) for path in ("general", "auto")
+    ]
     general, collapsed = (model.tensors() for model in both)
     assert general.keys() == collapsed.keys()
     for name, tensor in general.items():
@@ -178,7 +180,9 @@ def test_a_loss_that_is_not_finite_stops_with_phase_and_epoch(trained, monkeypat
         return real(self, *masks) if len(calls) < 2 else float("nan")
 
     monkeypatch.setattr(Adversarial, f"{phase}_phase", broken)
-    with pytest.raises(TrainingError, match=rf"^epoch 2, {phase} phase: the loss is nan\. Try smaller learning rates\.$"):
+    with pytest.raises(
+        TrainingError, match=rf"^epoch 2, {phase} phase: the loss is nan\. Try smaller learning rates\.$"
+    ):
         trained()
 
 

@@ -80,7 +80,7 @@ def test_what_is_handed_out_can_be_changed_without_harm():
         (("../paper", "german", "gcn"), r"^no preset '\.\./paper'\."),
         (
             ("paper", None, "gcn"),
-            r"^preset 'paper' has no cell 'own data gcn'; it has german gcn, .*credit sage\. The preset 'default' suits",
+            r"^preset 'paper' has no cell 'own data gcn'; it has german gcn, .*credit sage\. The preset 'default'",
         ),
         (("paper", "german", "mlp"), r"^preset 'paper' has no cell 'german mlp'"),
         (("paper-table4", "bail", "gcn"), r"^preset 'paper-table4' has no cell 'bail gcn'; it has german gcn\."),

@@ -95,11 +95,14 @@ def _graph(dataset: str | None, data_dir: Path | None, tables: options.TableOpti
 def _several(make: Any, graph: NodeGraph, out: Path, seeds: int, resume: bool, train_seeds: Any, mean: Any) -> Any:
     from fairview.progress import track
 
-    with track(f"{seeds} seeds", total=seeds) as advance:
-        runs = train_seeds(make, graph, out, seeds=range(1, seeds + 1), resume=resume, done=lambda _: advance(1))
+    try:
+        with track(f"{seeds} seeds", total=seeds) as advance:
+            runs = train_seeds(make, graph, out, seeds=range(1, seeds + 1), resume=resume, done=lambda _: advance(1))
+    except KeyboardInterrupt:
+        typer.echo(f"interrupted: what is finished is kept; go on with --resume --out {out}", err=True)
+        raise typer.Exit(130) from None
     seconds = {"train": sum(run["seconds"].get("train", 0.0) for run in runs)}
-    interrupted = any(run["interrupted"] for run in runs)
-    return {"run": str(out), "metrics": mean(runs), "seconds": seconds, "interrupted": interrupted}
+    return {"run": str(out), "metrics": mean(runs), "seconds": seconds, "interrupted": False}
 
 
 def _maker(method: str, encoder: str, preset: str | None, dataset: str | None, changes: list[str]) -> Any:
@@ -151,11 +154,13 @@ def _terminable() -> Iterator[None]:
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, stop)
+    # SIGINT too: polars replaces its handler by one that does not wake a process that waits for others
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

@@ -41,6 +41,9 @@ def train_seeds(
         resume: skip what is finished, go on with what is not.
         notice: for progress within a run, where runs come one after the other.
         done: called with a seed when its run is finished.
+
+    Raises:
+        KeyboardInterrupt: after Ctrl-C. The runs that were under way keep their best state and can be resumed.
     """
     models = {seed: make(seed) for seed in seeds}
     single = all(isinstance(m, NetworkMethod) and m.thread_count(graph) == 1 for m in models.values())
@@ -50,6 +53,8 @@ def train_seeds(
     if not single or workers < 2:
         for seed, model in models.items():
             found[seed] = train_run(model, graph, folder / f"seed-{seed}", resume=resume, notice=notice)
+            if found[seed]["interrupted"]:
+                raise KeyboardInterrupt
             if done is not None:
                 done(seed)
         return [found[seed] for seed in seeds]
