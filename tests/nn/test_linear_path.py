@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import nn
 
+import fairview as fv
 from fairview.data.adjacency import Adjacency
 from fairview.nn.encoders import EncoderSpec
 from fairview.nn.inputs import GraphInputs
@@ -51,3 +52,14 @@ def test_mean_and_factor_are_those_of_the_propagated_features(nodes: int, links:
     assert kept == min(nodes, 6)
     eye = torch.eye(kept, dtype=torch.float64)
     assert torch.allclose(path.columns @ path.columns.T / nodes, eye, atol=1e-12)
+
+
+@pytest.mark.parametrize("encoder", ["gcn", "gin", "mlp"])
+def test_large_graphs_in_parts_train_like_whole_ones(encoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = fv.synthetic_graph(300, seed=1)
+    graph = graph.with_splits(fv.stratified_splits(graph, repeats=1)[0])
+    settings = {"encoder": encoder, "precision": "float64", "balanced_discriminator": True, "epochs": 3, "seed": 2}
+    whole = fv.FairVGNN(**settings).fit(graph)
+    monkeypatch.setattr("fairview.nn.linear_path.BLOCK", 70)
+    parts = fv.FairVGNN(**settings).fit(graph)
+    assert all(torch.allclose(parts.tensors()[name], tensor, atol=1e-12) for name, tensor in whole.tensors().items())

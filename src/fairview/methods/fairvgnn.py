@@ -227,28 +227,38 @@ class Adversarial(Network):
         loss = None
         for _ in range(self.method.discriminator_steps):
             rows, groups, weights = self.adversary_rows()
-            loss = discriminator_loss(rows.logits(masks, self.discriminator), groups, weights)
-            self.step(loss, "discriminator")
+
+            def loss_of(part: Rows, where: slice, groups: Tensor = groups, weights: Tensor | None = weights) -> Tensor:
+                known = None if weights is None else weights[where]
+                return discriminator_loss(part.logits(masks, self.discriminator), groups[where], known)
+
+            loss = self.step("discriminator", rows, loss_of)
         self.encoder.train()
-        return None if loss is None else loss.item()
+        return loss
 
     def classifier_phase(self, masks: Tensor) -> float | None:
         """Learn the labels from the same views."""
+
+        def loss_of(part: Rows, where: slice) -> Tensor:
+            return classifier_loss(part.logits(masks, self.classifier), self.train_labels[where])
+
         loss = None
         for _ in range(self.method.classifier_steps):
-            loss = classifier_loss(self.train_rows.logits(masks, self.classifier), self.train_labels)
-            self.step(loss, "classifier")
-        return None if loss is None else loss.item()
+            loss = self.step("classifier", self.train_rows, loss_of)
+        return loss
 
     def generator_phase(self) -> float | None:
         """Learn masks, fresh in every step, that leave the discriminator guessing."""
         loss = None
         for _ in range(self.method.generator_steps):
             masks = self.draw_masks()
-            logits = self.sampled_rows().logits(masks, self.discriminator)
-            loss = generator_loss(logits, masks, density_weight=self.method.mask_density_weight)
-            self.step(loss, "generator")
-        return None if loss is None else loss.item()
+
+            def loss_of(part: Rows, _: slice, masks: Tensor = masks) -> Tensor:
+                logits = part.logits(masks, self.discriminator)
+                return generator_loss(logits, masks, density_weight=self.method.mask_density_weight)
+
+            loss = self.step("generator", self.sampled_rows(), loss_of)
+        return loss
 
     def clamp(self, mean_mask: Tensor) -> None:
         """Bound the encoder's first layer by what the masks keep. Paper: section 4.2."""

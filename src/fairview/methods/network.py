@@ -24,7 +24,7 @@ from fairview.nn.encoders import Encoder, ForeignEncoder
 from fairview.nn.inputs import GraphInputs
 from fairview.nn.losses import classifier_loss
 from fairview.nn.mask import ChannelMask
-from fairview.nn.paths import choose_path
+from fairview.nn.paths import Rows, choose_path
 from fairview.training.adam import Adam
 from fairview.training.loop import Loop, Progress, TrainingError
 from fairview.training.randomness import Streams
@@ -39,6 +39,7 @@ class NetworkMethod(Estimator):
 
     encoder: str | nn.Module
     hidden: int
+    depth: int | None
     epochs: int
     patience: int | None
     selection_weight: float
@@ -83,12 +84,12 @@ class NetworkMethod(Estimator):
         return SelectionRule(self.selection_weight)
 
     def thread_count(self, graph: NodeGraph) -> int:
-        """As given, or by the size of the problem: on small graphs a second thread only gets in the way."""
+        """As given, or by the size of the problem: where a step is short, a second thread only gets in the way."""
         if self.threads is not None:
             return self.threads
-        width = self.hidden if self.encoder == "sage" else 1  # the other encoders' width does not count when collapsed
-        work = graph.num_nodes * graph.num_channels * getattr(self, "views", 1) * width
-        return 1 if work < _WORK_FOR_TWO_THREADS else torch.get_num_threads()
+        collapsed = self.encoder in ("mlp", "gcn", "gin") and self.depth in (None, 1)  # a step works in the cache
+        width = graph.num_nodes * self.hidden * getattr(self, "views", 1)  # numbers in a layer's output, all views
+        return 1 if collapsed or width < _WIDTH_FOR_MORE_THREADS else torch.get_num_threads()
 
     @property
     def keep_probability_(self) -> dict[str, float]:
@@ -202,17 +203,34 @@ class Network(ABC):
         """The optimisers that a phase steps."""
         return [phase]
 
-    def step(self, loss: Tensor, phase: str) -> None:
-        """One step of the optimisers of a phase; gradients of nothing else are computed."""
+    def step(self, phase: str, rows: Rows, loss_of: Callable[[Rows, slice], Tensor]) -> float:
+        """One step of the optimisers of a phase on the mean loss over some rows; no other gradients are computed.
+
+        Args:
+            phase: whose optimisers.
+            rows: the nodes of the loss; on large graphs they come in parts, whose gradients are added up.
+            loss_of: the mean loss over a part, and where the part lies among the rows.
+        """
         chosen = [self.optimisers[name] for name in self.updates(phase) if name in self.optimisers]
         parameters = [parameter for optimiser in chosen for parameter in optimiser.parameters]
-        if not parameters:  # no masks to learn, and the encoder rests
-            return
-        gradients = torch.autograd.grad(loss, parameters, allow_unused=True)
+        parts = rows.parts()
+        total = 0.0
+        sums: Sequence[Tensor | None] = [None] * len(parameters)
+        for place, (part, where) in enumerate(parts):
+            loss = loss_of(part, where)
+            if len(parts) > 1:
+                loss = loss * ((where.stop - where.start) / parts[-1][1].stop)
+            total += loss.item()
+            if parameters:  # none when there are no masks to learn and the encoder rests
+                again = place < len(parts) - 1  # the masks' own graph serves every part
+                found = torch.autograd.grad(loss, parameters, allow_unused=True, retain_graph=again)
+                sums = [_added(one, other) for one, other in zip(sums, found, strict=True)]
         start = 0
         for optimiser in chosen:
-            optimiser.step(gradients[start : start + len(optimiser.parameters)])
-            start += len(optimiser.parameters)
+            end = start + len(optimiser.parameters)
+            optimiser.step(sums[start:end])
+            start = end
+        return total
 
     # --- what the loop asks for ---------------------------------------------------------------------------------------
 
@@ -270,8 +288,8 @@ class Network(ABC):
 
 # --- small parts ------------------------------------------------------------------------------------------------------
 
-_WORK_FOR_TWO_THREADS = 10_000_000
-"""nodes * channels * views (* width) below which one thread is quicker than waking a second one."""
+_WIDTH_FOR_MORE_THREADS = 1_000_000
+"""Numbers in a layer's output below which one thread is quicker than waking a second one."""
 
 
 def check_trainable(graph: NodeGraph) -> None:
@@ -304,6 +322,10 @@ def output_width(encoder: Encoder | ForeignEncoder, inputs: GraphInputs) -> int:
     if found.ndim != 2 or len(found) != inputs.num_nodes:
         raise InputError(f"encoder: it returned {tuple(found.shape)}; expected ({inputs.num_nodes}, hidden).")
     return int(found.shape[1])
+
+
+def _added(one: Tensor | None, other: Tensor | None) -> Tensor | None:
+    return one if other is None else other if one is None else one + other
 
 
 @contextmanager

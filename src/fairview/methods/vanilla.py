@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import Field
-from torch import nn
+from torch import Tensor, nn
 
 from fairview.data.graph import NodeGraph
 from fairview.methods.fairvgnn import Rate, Threads, Weight
 from fairview.methods.network import Network, NetworkMethod
 from fairview.nn.encoders import EncoderKind
 from fairview.nn.losses import classifier_loss
-from fairview.nn.paths import PathKind
+from fairview.nn.paths import PathKind, Rows
 from fairview.propagation.operators import OperatorKind
 from fairview.training.adam import Adam
 from fairview.training.selection import LowestLoss, Rule
@@ -88,6 +88,9 @@ class Plain(Network):
         }
 
     def epoch(self) -> dict[str, float]:
-        loss = classifier_loss(self.train_rows.logits(self.draw_masks(), self.classifier), self.train_labels)
-        self.step(loss, "classifier")
-        return {"classifier": loss.item()}
+        masks = self.draw_masks()
+
+        def loss_of(part: Rows, where: slice) -> Tensor:
+            return classifier_loss(part.logits(masks, self.classifier), self.train_labels[where])
+
+        return {"classifier": self.step("classifier", self.train_rows, loss_of)}

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from fairview.nn.encoders import GCNEncoder, GINEncoder, MLPEncoder
 from fairview.nn.inputs import GraphInputs
+from fairview.nn.paths import Rows
+
+BLOCK = 32_768
+"""Nodes taken at a time. Ten views of them are a megabyte; beyond that, time goes into memory instead of arithmetic."""
 
 
 class LinearPath:
@@ -18,10 +25,11 @@ class LinearPath:
 
     def __init__(self, encoder: MLPEncoder | GCNEncoder, inputs: GraphInputs) -> None:
         self.encoder = encoder
-        self.columns = inputs.propagated.T.contiguous()  # (d, n): the product's long side last
+        self.table = inputs.propagated  # (n, d): a node's numbers beside each other, for picking nodes
+        self.columns = self.table.T.contiguous()  # (d, n): the product's long side last
 
     def on(self, rows: np.ndarray | None = None) -> LinearRows:
-        return LinearRows(self, _some_columns(self.columns, rows))
+        return LinearRows(self, self.columns if rows is None else _picked(self.table, rows))
 
     @property
     def weight(self) -> Tensor:
@@ -41,6 +49,9 @@ class LinearRows:
         directions = masks[:, None, :] * (head.weight @ self.path.weight)  # (views, outputs, d)
         constant = head.weight @ self.path.bias + head.bias  # (outputs,)
         return _product(directions, self.columns) + constant
+
+    def parts(self) -> Sequence[tuple[Rows, slice]]:
+        return [(LinearRows(self.path, self.columns[:, where]), where) for where in _blocks(self.columns.shape[1])]
 
 
 class NormalisedPath:
@@ -63,24 +74,30 @@ class NormalisedPath:
         self.mean = wide.mean(dim=0)
         basis, factor = torch.linalg.qr(wide - self.mean)  # (n, r) and (r, d), r = min(n, d)
         self.factor = factor / self.nodes**0.5
-        self.columns = basis.mul_(self.nodes**0.5).to(inputs.dtype).T.contiguous()
+        self.table = basis.mul_(self.nodes**0.5).to(inputs.dtype)
+        self.columns = self.table.T.contiguous()
 
     def on(self, rows: np.ndarray | None = None) -> NormalisedRows:
-        return NormalisedRows(self, _some_columns(self.columns, rows))
+        return NormalisedRows(self, self.columns if rows is None else _picked(self.table, rows))
 
 
 class NormalisedRows:
-    def __init__(self, path: NormalisedPath, columns: Tensor) -> None:
+    def __init__(self, path: NormalisedPath, columns: Tensor, *, counted: bool = False) -> None:
         self.path, self.columns = path, columns
+        self.counted = counted  # another part of the same pass has updated the running statistics
+
+    def parts(self) -> Sequence[tuple[Rows, slice]]:
+        blocks = _blocks(self.columns.shape[1])
+        return [(NormalisedRows(self.path, self.columns[:, b], counted=k > 0), b) for k, b in enumerate(blocks)]
 
     def logits(self, masks: Tensor, head: nn.Linear) -> Tensor:
         linear, norm = self.path.encoder.linear, self.path.encoder.norm
         units = masks.double()[:, None, :] * linear.weight  # (views, hidden, d), float64
         mean, spread = units @ self.path.mean, units @ self.path.factor.T  # (views, hidden) and (views, hidden, r)
         variance, offset = spread.square().sum(dim=-1), torch.zeros_like(mean)
-        if self.path.encoder.training:
+        if self.path.encoder.training and not self.counted:
             update_running_statistics(norm, mean.detach() + linear.bias.detach(), variance.detach(), self.path.nodes)
-        else:
+        elif not self.path.encoder.training:
             running_mean, running_variance = running_statistics(norm)
             offset = mean + linear.bias - running_mean
             variance = running_variance.to(mean).expand_as(mean)
@@ -108,8 +125,16 @@ def update_running_statistics(norm: nn.BatchNorm1d, mean: Tensor, variance: Tens
     norm.num_batches_tracked.add_(views)  # type: ignore[union-attr]
 
 
-def _some_columns(columns: Tensor, rows: np.ndarray | None) -> Tensor:
-    return columns if rows is None else columns[:, torch.from_numpy(rows).to(columns.device)].contiguous()
+def _blocks(nodes: int) -> list[slice]:
+    """Stretches of nodes whose logits fit the cache; one of them on small graphs."""
+    count = max(-(-nodes // BLOCK), 1)
+    edges = [nodes * k // count for k in range(count + 1)]
+    return [slice(first, last) for first, last in pairwise(edges)]
+
+
+def _picked(table: Tensor, rows: np.ndarray) -> Tensor:
+    """Some rows of (n, d), as columns: (d, number of rows)."""
+    return table[torch.from_numpy(rows).to(table.device)].T.contiguous()
 
 
 def _product(directions: Tensor, columns: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ whatever the hidden width. Every path gives the same numbers; autograd gives the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, Protocol
 
 import numpy as np
@@ -26,6 +27,10 @@ class Rows(Protocol):
 
     def logits(self, masks: Tensor, head: nn.Linear) -> Tensor:
         """Head of encoder of each view: masks (views, channels) -> (views, nodes, outputs)."""
+        ...
+
+    def parts(self) -> Sequence[tuple[Rows, slice]]:
+        """The same nodes, if possible in parts that fit the processor's cache, each with its place."""
         ...
 
 
@@ -89,3 +94,6 @@ class GeneralRows:
         h = self.path.representations(masks)
         found: Tensor = head(h if self.rows is None else h[:, self.rows])
         return found
+
+    def parts(self) -> Sequence[tuple[Rows, slice]]:
+        return [(self, slice(None))]

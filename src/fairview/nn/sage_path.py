@@ -7,6 +7,7 @@ last layer is restricted to a loss's rows (and the layer before it to their neig
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from torch.nn import functional
 from fairview.nn.encoders import SAGEEncoder
 from fairview.nn.inputs import GraphInputs
 from fairview.nn.linear_path import running_statistics, update_running_statistics
+from fairview.nn.paths import Rows
 from fairview.nn.sparse import SparseMatrix
 
 _SHORTEST = 1e-12
@@ -49,6 +51,9 @@ class SageRows:
         h = self.representations(masks)  # (nodes, views, hidden)
         found: Tensor = head(h)
         return found.transpose(0, 1)
+
+    def parts(self) -> Sequence[tuple[Rows, slice]]:
+        return [(self, slice(None))]
 
     def representations(self, masks: Tensor) -> Tensor:
         """Shape (nodes, views, hidden)."""
