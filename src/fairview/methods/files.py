@@ -85,7 +85,8 @@ def load_model(folder: str | Path, *, encoder: nn.Module | None = None) -> Estim
         check_settings(method, parameters)
         facts = Facts.model_validate_json(json.dumps(document["facts"]))
         _check_recipe(facts)
-        return method(**parameters).restore(_finite(safetensors.torch.load(payload)), facts)
+        tensors = safetensors.torch.load(payload)  # safe: numbers only, and their sha256 is checked above
+        return method(**parameters).restore(_finite(tensors), facts)
     except ModelFileError:
         raise
     except (FairviewError, KeyError, TypeError, ValueError, RuntimeError, AttributeError) as error:
