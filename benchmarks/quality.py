@@ -95,7 +95,7 @@ def table() -> str:
         "Table 3, the authors' published code run again, and the constant predictor. One thread per run. Nothing was",
         "chosen by its test result. A cell is *met* when no metric is worse than the paper's mean by more than two of",
         "the paper's standard deviations. Made by `python -m benchmarks.quality run CELL...` and then",
-        "`python -m benchmarks.quality table`; [quality.jsonl](quality.jsonl) has the latest run of each cell and seed.",
+        "`python -m benchmarks.quality table`. The latest run of each cell and seed: [quality.jsonl](quality.jsonl).",
         "",
         "| cell | | AUC | F1 | ACC | SP gap | EO gap | bal. ACC | FPR | s/run | verdict |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
