@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 # Real data for tests and benchmarks, if it is at hand; without it those tests say that they are skipped.
 export FAIRVIEW_DATA ?= $(wildcard ../shared/datasets)
 
-.PHONY: install demo test lint test-all bench clean
+.PHONY: install browser demo test lint test-all bench clean
 
 install: $(STAMP)  ## make .venv and install the package with all that tests need
 
@@ -18,6 +18,11 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
+browser:  ## Chromium for the tests of the report; without it they say that they are skipped
+	@command -v chromium >/dev/null 2>&1 || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null 2>&1 \
+	  && apt-get update -qq >/dev/null && apt-get install -y -qq chromium >/dev/null; } \
+	  || echo "no chromium here, and no way to install it: the browser tests will be skipped"
+
 demo: install  ## the main job on the bundled data
 	@$(BIN)/fairview demo
 
@@ -27,10 +32,10 @@ lint: install  ## formatting, lint, types, and the direction of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint  ## linters, types and tests, in minutes
+test: lint browser  ## linters, types and tests, in minutes
 	$(BIN)/pytest -m "not slow" --numprocesses auto
 
-test-all: lint  ## also the long suites
+test-all: lint browser  ## also the long suites
 	$(BIN)/pytest --numprocesses auto
 
 bench: install  ## ratios against the obvious alternatives, side by side; exit code 3 if one falls short

@@ -9,6 +9,7 @@ import pytest
 import torch
 from scipy import sparse
 
+from fairview.nn import sparse as module
 from fairview.nn.sparse import SparseMatrix
 from fairview.propagation import Operator
 
@@ -76,3 +77,17 @@ def test_an_operator_of_a_directed_graph_is_not_transposed(links: Callable[..., 
     assert torch.allclose(product, torch.from_numpy(s.toarray()) @ dense, rtol=1e-14, atol=1e-14)
     (gradient,) = torch.autograd.grad(product[0].sum(), dense)
     assert torch.allclose(gradient[:, 0], torch.from_numpy(s.toarray()[0]), rtol=1e-14, atol=0)
+
+
+@pytest.mark.parametrize("columns", [1, 40, 160])
+def test_blocks_of_columns_give_the_same_bits(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix = SparseMatrix(sparse.random_array((300, 300), density=0.1, format="csr", rng=0), dtype=torch.float32)
+    dense = torch.randn(300, columns, generator=torch.Generator().manual_seed(0), requires_grad=True)
+    whole = matrix @ dense
+    (whole_gradient,) = torch.autograd.grad(whole.square().sum(), dense)
+    monkeypatch.setattr(module, "_WIDE", 0)
+    monkeypatch.setattr(module, "_CACHED", 300 * 4 * 17)  # blocks of 17 columns
+    blocked = matrix @ dense
+    (blocked_gradient,) = torch.autograd.grad(blocked.square().sum(), dense)
+    assert torch.equal(blocked, whole)
+    assert torch.equal(blocked_gradient, whole_gradient)

@@ -13,6 +13,7 @@ from fairview.data.graph import NodeGraph
 from fairview.methods.fairvgnn import Adversarial, FairVGNN
 from fairview.methods.network import torch_threads
 from fairview.nn.losses import classifier_loss, discriminator_loss, generator_loss
+from fairview.training.memory import memory_kept
 
 ENOUGH_SECONDS = 3.0
 """Each path is timed for at least so long, and for at least one epoch."""
@@ -35,7 +36,7 @@ def measure_speed(graph: NodeGraph, settings: dict[str, Any], *, threads: int | 
     """
     settings = {name: value for name, value in settings.items() if name not in ("path", "precision")}
     count = threads or FairVGNN(**settings).thread_count(graph)
-    with torch_threads(count):
+    with torch_threads(count), memory_kept():
         fast, fast_epochs = _seconds_per_epoch(FairVGNN(**settings, path="auto"), graph)
         memory = _peak_memory()
         general, general_epochs = _seconds_per_epoch(FairVGNN(**settings, path="general"), graph)

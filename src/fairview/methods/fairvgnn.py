@@ -69,6 +69,7 @@ class FairVGNN(NetworkMethod):
         patience: stop after so many epochs without a better one.
         path: `auto` collapses where that is exact, `general` goes view by view.
         precision: `float32` or `float64`.
+        device: where to compute, as torch names it; draws are the same on all of them.
         threads: of torch; chosen by the size of the problem if None.
         seed: of everything random.
 
@@ -121,6 +122,7 @@ class FairVGNN(NetworkMethod):
         patience: Annotated[int, Field(ge=1)] | None = None,
         path: PathKind = "auto",
         precision: Literal["float32", "float64"] = "float32",
+        device: str = "cpu",
         threads: Threads | None = None,
         seed: Annotated[int, Field(ge=0)] = 0,
     ) -> None:
@@ -157,6 +159,7 @@ class FairVGNN(NetworkMethod):
         self.patience = patience
         self.path = path
         self.precision = precision
+        self.device = device
         self.threads = threads
         self.seed = seed
 
@@ -203,8 +206,9 @@ class Adversarial(Network):
         if len(self.known) == 0:
             raise InputError(f"train: '{graph.sensitive_name}' is known for no node of the train split.")
         codes = torch.from_numpy(graph.sensitive[self.known].astype("int64"))
-        self.group_weights = balanced_weights(codes, groups, self.dtype) if method.balanced_discriminator else None
-        self.groups = codes.to(self.dtype) if groups == 2 else codes
+        weights = balanced_weights(codes, groups, self.dtype) if method.balanced_discriminator else None
+        self.group_weights = None if weights is None else weights.to(self.device)
+        self.groups = codes.to(self.device, self.dtype if groups == 2 else codes.dtype)
         everyone = len(self.known) == graph.num_nodes
         self.everyone = self.path.on()
         self.those_known = self.everyone if everyone else self.path.on(self.known)

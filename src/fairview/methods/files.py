@@ -53,12 +53,13 @@ def save_model(model: Estimator, folder: str | Path) -> None:
     write_atomic(folder / "model.json", canonical(document))
 
 
-def load_model(folder: str | Path, *, encoder: nn.Module | None = None) -> Estimator:
+def load_model(folder: str | Path, *, encoder: nn.Module | None = None, device: str = "cpu") -> Estimator:
     """Read a model back.
 
     Args:
         folder: where `save` put it.
         encoder: for a model that was trained with a module of your own, that module (its weights are replaced).
+        device: where it shall compute; where it was trained makes no difference.
 
     Raises:
         ModelFileError: a file is missing, damaged, changed, or from a newer version.
@@ -82,6 +83,8 @@ def load_model(folder: str | Path, *, encoder: nn.Module | None = None) -> Estim
                 )
             parameters["encoder"] = encoder
         parameters = {name: tuple(v) if isinstance(v, list) else v for name, v in parameters.items()}
+        if "device" in parameters:
+            parameters["device"] = device
         check_settings(method, parameters)
         facts = Facts.model_validate_json(json.dumps(document["facts"]))
         _check_recipe(facts)

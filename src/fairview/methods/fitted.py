@@ -18,7 +18,7 @@ from fairview.nn.inputs import GraphInputs
 from fairview.nn.mask import ChannelMask
 from fairview.nn.paths import choose_path
 from fairview.propagation.operators import Operator
-from fairview.training.state import State, load_modules, module_state
+from fairview.training.state import State, copied, load_modules, module_state, module_tensors
 
 
 class Fitted:
@@ -47,7 +47,7 @@ class Fitted:
 
     def tensors(self) -> State:
         masks = {"evaluation_masks": self.evaluation_masks, "clamp_mask": self.clamp_mask}
-        return module_state(self.modules) | masks
+        return module_state(self.modules) | copied(masks)
 
     @classmethod
     def from_tensors(cls, method: Any, tensors: State, channels: int) -> Fitted:
@@ -58,33 +58,38 @@ class Fitted:
         if len(masks) == 0 or bool(((masks < 0) | (masks > 1)).any()):
             raise ValueError("the masks are not between 0 and 1")
         with torch.device("meta"):  # a file may claim any width: no memory is taken before its tensors fit
-            blank = module_state(_blank_modules(method, tensors, channels))
+            blank = module_tensors(_blank_modules(method, tensors, channels))
             row = torch.empty(channels, dtype=getattr(torch, method.precision))
             require_like(tensors, blank | {"evaluation_masks": row.expand(len(masks), -1), "clamp_mask": row})
         modules = _blank_modules(method, tensors, channels)
         load_modules(modules, tensors)
+        for module in modules.values():
+            module.to(method.device)
         masked = bool(getattr(method, "feature_masks", False))
-        return cls(modules, evaluation_masks=masks, clamp_mask=clamp_mask, masked=masked)
+        return cls(
+            modules, evaluation_masks=masks.to(method.device), clamp_mask=clamp_mask.to(method.device), masked=masked
+        )
 
     @torch.no_grad()
     def scores(self, graph: NodeGraph, channels: tuple[str, ...]) -> npt.NDArray[np.float64]:
         """Probability of the positive class of each node: the sigmoid of the mean logit over the views."""
         rows = choose_path(self.encoder, self._inputs(graph, channels)).on()
         logits = rows.logits(self.evaluation_masks, self.classifier).mean(dim=0)[:, 0]
-        return torch.sigmoid(logits.double()).numpy()
+        return torch.sigmoid(logits.double()).cpu().numpy()
 
     @torch.no_grad()
     def representations(self, graph: NodeGraph, channels: tuple[str, ...]) -> npt.NDArray[np.floating[Any]]:
         """Mean representation over the views, (n, hidden)."""
         inputs = self._inputs(graph, channels)
         total = torch.stack([self.encoder(inputs.x * mask, inputs) for mask in self.evaluation_masks]).mean(dim=0)
-        found: npt.NDArray[np.floating[Any]] = total.numpy()
+        found: npt.NDArray[np.floating[Any]] = total.cpu().numpy()
         return found
 
     def _inputs(self, graph: NodeGraph, channels: tuple[str, ...]) -> GraphInputs:
         operator = self.encoder.spec.propagation if isinstance(self.encoder, Encoder) else None
-        dtype = self.classifier.weight.dtype
-        return GraphInputs(features_like(graph, channels), graph.adjacency, operator, dtype=dtype)
+        weight = self.classifier.weight
+        features = features_like(graph, channels)
+        return GraphInputs(features, graph.adjacency, operator, device=weight.device, dtype=weight.dtype)
 
 
 def _blank_modules(method: Any, tensors: State, channels: int) -> dict[str, nn.Module]:

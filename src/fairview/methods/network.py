@@ -27,9 +27,10 @@ from fairview.nn.mask import ChannelMask
 from fairview.nn.paths import Rows, choose_path
 from fairview.training.adam import Adam
 from fairview.training.loop import Loop, Progress, TrainingError
+from fairview.training.memory import memory_kept
 from fairview.training.randomness import Streams
 from fairview.training.selection import Rule, SelectionRule
-from fairview.training.state import State, below, load_modules, module_state, prefixed
+from fairview.training.state import State, below, copied, load_modules, module_state, prefixed
 
 Watch = Callable[[Progress, Any], None]
 
@@ -43,6 +44,7 @@ class NetworkMethod(Estimator):
     epochs: int
     patience: int | None
     selection_weight: float
+    device: str
     threads: int | None
     seed: int
 
@@ -59,8 +61,9 @@ class NetworkMethod(Estimator):
             resume: progress and state of an earlier run to go on from, bit by bit.
         """
         check_settings(type(self), self.get_params(deep=False))
+        check_device(self.device)
         check_trainable(graph)
-        with torch_threads(self.thread_count(graph)), isolated_randomness(self.seed):
+        with torch_threads(self.thread_count(graph)), memory_kept(), isolated_randomness(self.seed):
             network = self._network(graph)
             progress = Progress()
             if resume is not None:
@@ -119,7 +122,7 @@ class NetworkMethod(Estimator):
     def fair_view(self, graph: NodeGraph) -> NodeGraph:
         """The graph with the mean of the masked views as its features (X̃ of Algorithm 1)."""
         require_fitted(self)
-        mean = self.fitted_.evaluation_masks.mean(dim=0).numpy()
+        mean = self.fitted_.evaluation_masks.mean(dim=0).cpu().numpy()
         return graph.with_features(features_like(graph, self.facts_.channels) * mean, self.facts_.channels)
 
     def tensors(self) -> State:
@@ -149,27 +152,27 @@ class Network(ABC):
     def __init__(self, method: Any, graph: NodeGraph, *, views: int, masked: bool) -> None:
         self.method, self.graph, self.views, self.masked = method, graph, views, masked
         self.streams = Streams(method.seed)
-        self.dtype = getattr(torch, method.precision)
+        self.dtype, self.device = getattr(torch, method.precision), torch.device(method.device)
         hidden = () if method.sensitive_channels else graph.sensitive_channels
         self.channels = tuple(name for name in graph.channels if name not in hidden)
         self.encoder, operator = make_encoder(method, len(self.channels), self.streams.seed("encoder"))
-        self.encoder.to(self.dtype)
+        self.encoder.to(self.device, self.dtype)
         if isinstance(self.encoder, Encoder):
             self.encoder.dropout.generator = self.streams["dropout"]
         features = features_like(graph, self.channels)
-        self.inputs = GraphInputs(features, graph.adjacency, operator, dtype=self.dtype)
+        self.inputs = GraphInputs(features, graph.adjacency, operator, device=self.device, dtype=self.dtype)
         self.path = choose_path(self.encoder, self.inputs, method.path)
         temperature, hard = getattr(method, "temperature", 1.0), getattr(method, "mask", "soft") == "hard"
         self.mask = ChannelMask(len(self.channels), temperature=temperature, hard=hard)
         self.mask.reset_parameters(self.streams["generator"])
-        self.mask.to(self.dtype)
+        self.mask.to(self.device, self.dtype)
         self.width = output_width(self.encoder, self.inputs)
         self.classifier = self.head("classifier", 1)
-        self.clamp_mask = torch.ones(len(self.channels), dtype=self.dtype)
+        self.clamp_mask = self.ones(len(self.channels))
         self.evaluation_noise = self.mask.noise(views, self.streams["evaluation"])
         train, val = training_rows(graph), (graph.split("val") & graph.labelled).nonzero()[0]
-        self.train_rows, self.train_labels = self.path.on(train), torch.tensor(graph.labels[train], dtype=self.dtype)
-        self.val_rows, self.val_labels = self.path.on(val), torch.tensor(graph.labels[val], dtype=self.dtype)
+        self.train_rows, self.train_labels = self.path.on(train), self.tensor(graph.labels[train])
+        self.val_rows, self.val_labels = self.path.on(val), self.tensor(graph.labels[val])
         self.validation_loss = math.inf
         self.evaluator = Evaluator.from_codes(
             graph.labels[val], codes=graph.sensitive[val], groups=graph.groups, threshold=0.0
@@ -182,12 +185,19 @@ class Network(ABC):
         """A linear layer whose first weights depend on the seed and its name alone."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.streams.seed(name))
-            return nn.Linear(self.width, outputs).to(self.dtype)
+            return nn.Linear(self.width, outputs).to(self.device, self.dtype)
+
+    def tensor(self, values: npt.ArrayLike) -> Tensor:
+        """Numbers of the graph, where and as the network computes."""
+        return torch.tensor(values, dtype=self.dtype, device=self.device)
+
+    def ones(self, *shape: int) -> Tensor:
+        return torch.ones(shape, dtype=self.dtype, device=self.device)
 
     def draw_masks(self) -> Tensor:
         """K fresh masks with gradients to their scores; ones without feature masks."""
         if not self.masked:
-            return torch.ones(self.views, len(self.channels), dtype=self.dtype)
+            return self.ones(self.views, len(self.channels))
         masks: Tensor = self.mask(self.mask.noise(self.views, self.streams["mask"]))
         return masks
 
@@ -195,7 +205,7 @@ class Network(ABC):
     def evaluation_masks(self) -> Tensor:
         """The K masks of evaluation: one draw of noise for the whole run, rounded with the scores as they are now."""
         if not self.masked:
-            return torch.ones(1, len(self.channels), dtype=self.dtype)
+            return self.ones(1, len(self.channels))
         masks = self.mask.rounded(self.evaluation_noise)
         return masks.mean(dim=0, keepdim=True) if getattr(self.method, "predict_from", "logits") == "view" else masks
 
@@ -247,7 +257,7 @@ class Network(ABC):
         if not torch.isfinite(logits).all():
             raise TrainingError("validation: the logits are not finite. Try smaller learning rates.")
         self.validation_loss = classifier_loss(logits[None, :, None], self.val_labels).item()
-        return self.evaluator(logits.numpy())
+        return self.evaluator(logits.cpu().numpy())
 
     @property
     def modules(self) -> dict[str, nn.Module]:
@@ -257,8 +267,8 @@ class Network(ABC):
         return found
 
     def snapshot(self) -> State:
-        masks = {"evaluation_masks": self.evaluation_masks.clone(), "clamp_mask": self.clamp_mask.clone()}
-        return module_state(self.modules) | masks
+        masks = {"evaluation_masks": self.evaluation_masks, "clamp_mask": self.clamp_mask}
+        return module_state(self.modules) | copied(masks)
 
     def state(self) -> State:
         found = prefixed("now", self.snapshot())
@@ -269,7 +279,7 @@ class Network(ABC):
     def load_state(self, state: State) -> None:
         now, random = below(state, "now"), below(state, "random")
         load_modules(self.modules, now)
-        self.clamp_mask = now["clamp_mask"].clone()
+        self.clamp_mask = now["clamp_mask"].to(self.device, copy=True)
         for name, optimiser in self.optimisers.items():
             optimiser.load_state(below(state, f"adam.{name}"))
         torch.set_rng_state(random.pop("global"))
@@ -280,8 +290,8 @@ class Network(ABC):
         load_modules(self.modules, best)
         return Fitted(
             self.modules,
-            evaluation_masks=best["evaluation_masks"],
-            clamp_mask=best["clamp_mask"],
+            evaluation_masks=best["evaluation_masks"].to(self.device),
+            clamp_mask=best["clamp_mask"].to(self.device),
             masked=self.masked,
         )
 
@@ -290,6 +300,15 @@ class Network(ABC):
 
 _WIDTH_FOR_MORE_THREADS = 1_000_000
 """Numbers in a layer's output below which one thread is quicker than waking a second one."""
+
+
+def check_device(name: str) -> None:
+    """A device that torch knows, and that is there."""
+    try:
+        torch.empty(0, device=name)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+        raise InputError(f"device: '{name}' can't be used here ({reason}). Use 'cpu', or another one.") from None
 
 
 def check_trainable(graph: NodeGraph) -> None:

@@ -47,6 +47,7 @@ class Vanilla(NetworkMethod):
         patience: Annotated[int, Field(ge=1)] | None = None,
         path: PathKind = "auto",
         precision: Literal["float32", "float64"] = "float32",
+        device: str = "cpu",
         threads: Threads | None = None,
         seed: Annotated[int, Field(ge=0)] = 0,
     ) -> None:
@@ -65,6 +66,7 @@ class Vanilla(NetworkMethod):
         self.patience = patience
         self.path = path
         self.precision = precision
+        self.device = device
         self.threads = threads
         self.seed = seed
 

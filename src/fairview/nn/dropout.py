@@ -12,7 +12,7 @@ class DropoutSource:
     The draws come in 64-bit words, one byte per entry: eight times fewer calls of the generator than uniform floats,
     exact for rates that are multiples of 1/256 and otherwise rounded to the nearest one below 1. All views of a layer
     are drawn together, so that a path that takes the views one by one sees the same draws as one that takes them at
-    once.
+    once. They are drawn in main memory, so that they are the same on every device.
     """
 
     def __init__(self, rate: float, generator: torch.Generator | None = None) -> None:
@@ -24,7 +24,7 @@ class DropoutSource:
     def all_views(self, nodes: int, views: int, hidden: int, like: Tensor) -> Tensor:
         """0 with probability `rate`, else 1 / (1 - rate), of shape (nodes, views, hidden)."""
         entries = nodes * views * hidden
-        words = torch.empty((entries + 7) // 8, dtype=torch.int64)
+        words = torch.empty((entries + 7) // 8, dtype=torch.int64, device="cpu")
         words.random_(-(2**63), None, generator=self.generator)
         survives = words.view(torch.uint8)[:entries] >= round(self.rate * 256)
         return survives.to(like).mul_(1 / (1 - self.rate)).view(nodes, views, hidden)

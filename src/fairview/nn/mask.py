@@ -36,9 +36,9 @@ class ChannelMask(nn.Module):
     def noise(self, views: int, generator: torch.Generator | None = None) -> Tensor:
         """g_i1 - g_i2, shape (views, d): the difference of two Gumbel variables is logistic.
 
-        Drawn in float64, so that a model in float64 sees the same draws as one in float32.
+        Drawn in float64 and in main memory, so that models of every precision and device see the same draws.
         """
-        uniform = torch.rand((views, len(self.scores)), dtype=torch.float64, generator=generator)
+        uniform = torch.rand((views, len(self.scores)), dtype=torch.float64, device="cpu", generator=generator)
         return torch.logit(uniform, eps=1e-12).to(self.scores)
 
     def forward(self, noise: Tensor) -> Tensor:

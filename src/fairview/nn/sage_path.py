@@ -38,14 +38,15 @@ class SagePath:
 class SageRows:
     def __init__(self, path: SagePath, rows: np.ndarray | None) -> None:
         self.path = path
-        self.rows = None if rows is None else torch.from_numpy(rows)
+        device = path.both.device
+        self.rows = None if rows is None else torch.from_numpy(rows).to(device)
         self.last = path.matrix
         self.touched: Tensor | None = None  # the nodes that the last layer looks at
         self.own: Tensor | None = None  # the rows' places among them
         if rows is not None and path.encoder.spec.layers > 1:
             self.last, touched = path.matrix.rows(rows)
-            self.touched = torch.from_numpy(touched)
-            self.own = torch.from_numpy(np.searchsorted(touched, rows))
+            self.touched = torch.from_numpy(touched).to(device)
+            self.own = torch.from_numpy(np.searchsorted(touched, rows)).to(device)
 
     def logits(self, masks: Tensor, head: nn.Linear) -> Tensor:
         h = self.representations(masks)  # (nodes, views, hidden)

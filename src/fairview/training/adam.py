@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor, nn
 
-from fairview.training.state import State
+from fairview.training.state import State, copied
 
 
 class Adam:
@@ -58,7 +58,7 @@ class Adam:
 
     def state(self) -> State:
         steps = torch.tensor(self.steps, dtype=torch.int64)
-        return {"mean": self.mean.clone(), "square": self.square.clone(), "steps": steps}
+        return copied({"mean": self.mean, "square": self.square, "steps": steps})
 
     def load_state(self, state: State) -> None:
         self.mean.copy_(state["mean"])

@@ -93,7 +93,10 @@ class Loop:
         for phase, loss in losses.items():
             if not math.isfinite(loss):
                 raise TrainingError(f"epoch {number}, {phase} phase: the loss is {loss}. Try smaller learning rates.")
-        found = trainee.validate()
+        try:
+            found = trainee.validate()
+        except TrainingError as error:
+            raise TrainingError(f"epoch {number}, {error}") from None
         score = self.rule.score(found)
         if number == 1:
             progress.left_out = self.rule.left_out(found)

@@ -9,13 +9,19 @@ from torch import Tensor, nn
 State = dict[str, Tensor]
 
 
+def module_tensors(modules: Mapping[str, nn.Module]) -> State:
+    """All parameters and buffers themselves, under `module.parameter`."""
+    return {f"{name}.{key}": value for name, module in modules.items() for key, value in module.state_dict().items()}
+
+
 def module_state(modules: Mapping[str, nn.Module]) -> State:
     """Copies of all parameters and buffers, under `module.parameter`."""
-    return {
-        f"{name}.{key}": value.detach().clone()
-        for name, module in modules.items()
-        for key, value in module.state_dict().items()
-    }
+    return copied(module_tensors(modules))
+
+
+def copied(state: Mapping[str, Tensor]) -> State:
+    """Copies in main memory, wherever the tensors live: what is kept and saved does not depend on the device."""
+    return {name: value.detach().to("cpu", copy=True) for name, value in state.items()}
 
 
 def load_modules(modules: Mapping[str, nn.Module], state: Mapping[str, Tensor]) -> None:
