@@ -16,8 +16,8 @@ from fairview.nn import sparse
 def no_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     """On `meta` nothing can be read, and compressed rows have no product: both are stood in for."""
 
-    def product(matrix: Tensor, dense: Tensor) -> Tensor:
-        assert matrix.device == dense.device
+    def product(matrix: Tensor, dense: Tensor, base: Tensor | None = None) -> Tensor:
+        assert matrix.device == dense.device == (dense if base is None else base).device
         return dense.new_empty(matrix.shape[0], dense.shape[1])
 
     monkeypatch.setattr(Tensor, "item", lambda self: 0.5)

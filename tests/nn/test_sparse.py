@@ -91,3 +91,14 @@ def test_blocks_of_columns_give_the_same_bits(columns: int, monkeypatch: pytest.
     (blocked_gradient,) = torch.autograd.grad(blocked.square().sum(), dense)
     assert torch.equal(blocked, whole)
     assert torch.equal(blocked_gradient, whole_gradient)
+
+
+def test_a_base_is_added_forwards_and_backwards() -> None:
+    matrix = random_matrix()
+    base, dense = (torch.randn(12, 5, dtype=torch.float64, requires_grad=True) for _ in range(2))
+    total = SparseMatrix(matrix, dtype=torch.float64).added_to(base, dense)
+    expected = base + torch.from_numpy(matrix.toarray()) @ dense
+    torch.testing.assert_close(total, expected)
+    weights = torch.arange(60.0, dtype=torch.float64).view(12, 5)
+    found = torch.autograd.grad((total * weights).sum(), [base, dense])
+    torch.testing.assert_close(found, torch.autograd.grad((expected * weights).sum(), [base, dense]))

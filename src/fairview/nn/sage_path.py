@@ -105,13 +105,9 @@ class SageRows:
         """normalise(S H W_lᵀ + b + H W_rᵀ), the small product first: (m, views * hidden) -> (rows, views, hidden)."""
         h = (h if keep is None else h * keep).view(len(h), views, -1)
         left, right = layer.lin_l, layer.lin_r
-        if own is None:
-            both = h @ torch.cat([left.weight, right.weight]).T
-            spread, itself = torch.split(both, left.out_channels, dim=-1)
-        else:
-            spread, itself = h @ left.weight.T, h[own] @ right.weight.T
-        spread = matrix @ spread.flatten(1)
-        return unit_length(spread.view(itself.shape) + itself + left.bias)
+        itself = functional.linear(h if own is None else h[own], right.weight, left.bias)
+        spread = functional.linear(h, left.weight)
+        return unit_length(matrix.added_to(itself.flatten(1), spread.flatten(1)).view(itself.shape))
 
 
 def unit_length(h: Tensor) -> Tensor:

@@ -29,6 +29,13 @@ class SparseMatrix:
         )
         return product
 
+    def added_to(self, base: Tensor, dense: Tensor) -> Tensor:
+        """base + S Y, in one pass over the result."""
+        total: Tensor = _Sum.apply(  # type: ignore[no-untyped-call]
+            self.forward_matrix, self.backward_matrix, base, dense
+        )
+        return total
+
     def rows(self, index: np.ndarray) -> tuple[SparseMatrix, np.ndarray]:
         """S restricted to some rows and to the columns that those rows (and the rows' own nodes) touch.
 
@@ -51,6 +58,17 @@ class _Product(torch.autograd.Function):
         return None, None, _times(ctx.transposed, gradients[0])
 
 
+class _Sum(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, matrix: Tensor, transposed: Tensor, base: Tensor, dense: Tensor) -> Tensor:
+        ctx.transposed = transposed
+        return _times(matrix, dense, base)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[None, None, Tensor, Tensor]:
+        return None, None, gradients[0], _times(ctx.transposed, gradients[0])
+
+
 _CACHED = 8 * 1024**2
 """Bytes of a dense matrix whose rows are read in random order without waiting for main memory."""
 
@@ -61,16 +79,23 @@ _FEWEST_COLUMNS = 16
 """Narrower blocks spend more time on indices than they save."""
 
 
-def _times(matrix: Tensor, dense: Tensor) -> Tensor:
-    """The product, a block of columns at a time where a block fits the cache and the whole does not; the same bits."""
+def _times(matrix: Tensor, dense: Tensor, base: Tensor | None = None) -> Tensor:
+    """S Y, plus a base if there is one; the same bits whether or not it is made in blocks.
+
+    A block of columns is taken at a time where it fits the cache and the whole does not.
+    """
     columns = _CACHED // (dense.element_size() * max(len(dense), 1))
     if dense.numel() * dense.element_size() <= _WIDE or columns < _FEWEST_COLUMNS:
-        return matrix @ dense.contiguous()
+        return _whole(matrix, dense, base)
     product = dense.new_empty(matrix.shape[0], dense.shape[1])
     for start in range(0, dense.shape[1], columns):
         block = slice(start, start + columns)
-        product[:, block] = matrix @ dense[:, block].contiguous()
+        product[:, block] = _whole(matrix, dense[:, block], None if base is None else base[:, block])
     return product
+
+
+def _whole(matrix: Tensor, dense: Tensor, base: Tensor | None) -> Tensor:
+    return matrix @ dense.contiguous() if base is None else torch.addmm(base, matrix, dense.contiguous())
 
 
 def _csr(matrix: sparse.csr_array, dtype: torch.dtype, device: torch.device | str) -> Tensor:
