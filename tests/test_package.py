@@ -15,8 +15,8 @@ def test_every_public_name_is_there(name):
 
 
 def test_the_lists_of_public_names_agree():
-    assert set(fv.__all__) == {*fv._HOME, "metrics", "__version__"}
-    assert fv.__all__ == sorted(fv.__all__)
+    assert set(fv.__all__) == {*fv._HOME, "audit", "metrics", "__version__"}
+    assert len(fv.__all__) == len(set(fv.__all__))
     assert dir(fv) == sorted(fv.__all__)
 
 
@@ -43,3 +43,13 @@ def test_importing_the_package_imports_nothing_heavy():
 def test_tables_and_graphs_need_no_torch():
     made = "import fairview as fv; fv.summarise(fv.load_dataset('german'))"
     assert not {"torch", "torch_geometric", "rich", "typer"} & loaded_after(made)
+
+
+@pytest.mark.parametrize(
+    "first", ["fv.audit", "import fairview.audit.graph", "from fairview.audit.model import audit_model"]
+)
+def test_the_audit_can_be_called_whatever_was_imported_first(first):
+    graph = "fv.synthetic_graph(200, seed=1)"
+    code = f"import fairview as fv\n{first}\nprint(fv.audit({graph}, permutations=19, probes=False).operator)"
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "gcn\n"

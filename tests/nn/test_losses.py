@@ -180,7 +180,7 @@ def best_constant_logit(groups: Tensor, weights: Tensor | None) -> float:
 
 
 def test_an_uninformed_discriminator_answers_the_prior_unless_it_is_balanced() -> None:
-    """German's 31 %: Theorem 1 needs the answer 1/2, which only the balanced loss gives."""
+    """German's 31 %: the generator steers towards the answer 1/2, which only the balanced loss gives."""
     codes_ = torch.repeat_interleave(torch.arange(2), torch.tensor([690, 310]))
     groups = codes_.double()
     assert best_constant_logit(groups, None) == pytest.approx(math.log(0.31 / 0.69), rel=1e-9)

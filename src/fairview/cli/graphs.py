@@ -46,3 +46,17 @@ def own_graph(tables: TableOptions) -> NodeGraph:
         similarity=rule,
         **said,
     )
+
+
+def chosen_graph(dataset: str | None, data_dir: Path | None, tables: TableOptions) -> NodeGraph:
+    """The dataset or the own tables; own ones get a split if they have none."""
+    from fairview.data.datasets import load_dataset
+
+    if (dataset is None) == (tables["nodes"] is None):
+        raise InputError("give either a known dataset or --nodes.")
+    if dataset is not None:
+        return load_dataset(dataset, data_dir=data_dir)
+    if tables["label"] is None or tables["sensitive"] is None:
+        raise InputError("own tables need --label and --sensitive.")
+    drawn = tables["split"] is None and tables["split_seed"] is None
+    return own_graph(tables | {"split_seed": 0} if drawn else tables)

@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from fairview._version import __version__
-from fairview.cli import check, datasets, demo, env, predict, speed, train
+from fairview.cli import audit, check, compare, datasets, demo, env, paper, predict, report, speed, train
 from fairview.cli.output import never_fail_to_print, printable
 from fairview.errors import FairviewError
 
@@ -28,6 +28,10 @@ app.command("datasets")(datasets.datasets)
 app.command("check")(check.check)
 app.command("train")(train.train)
 app.command("predict")(predict.predict)
+app.command("audit")(audit.audit)
+app.command("compare")(compare.compare)
+app.command("paper")(paper.paper)
+app.command("report")(report.report)
 app.command("speed")(speed.speed)
 app.command("env")(env.env)
 

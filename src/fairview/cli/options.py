@@ -190,3 +190,16 @@ def with_table_options(*, required: bool) -> Callable[[Callable[..., None]], Cal
         return run
 
     return decorate
+
+
+def setting_value(text: str) -> Any:
+    """A number, a truth value, nothing, a text, or several texts (a comma after a single one: `classifier,`)."""
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return tuple(part for part in text.split(",") if part) if "," in text else text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,13 +11,28 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from fairview.cli import options
-from fairview.cli.graphs import own_graph
+from fairview.cli.evidence import NoReport, report_runs
+from fairview.cli.graphs import chosen_graph
+from fairview.cli.interrupts import terminable
 from fairview.cli.output import Format, FormatOption, percent, print_json, print_table
 from fairview.errors import InputError
 
 if TYPE_CHECKING:
     from fairview.data.graph import NodeGraph
     from fairview.training.loop import Progress as TrainingProgress
+
+MethodName = Literal[
+    "fairvgnn",
+    "vanilla",
+    "nifty",
+    "edits",
+    "fairgnn",
+    "masking",
+    "gradient-boosting",
+    "logistic-regression",
+    "constant",
+]
+"""The names of `fairview.methods.registry`, without importing it: help must be quick."""
 
 _SHOWN = ("auc", "f1", "accuracy", "balanced_accuracy", "statistical_parity_gap", "equal_opportunity_gap")
 
@@ -27,9 +41,7 @@ _SHOWN = ("auc", "f1", "accuracy", "balanced_accuracy", "statistical_parity_gap"
 def train(
     tables: options.TableOptions,
     dataset: Annotated[str | None, typer.Argument(help="A known dataset; or give --nodes.")] = None,
-    method: Annotated[
-        Literal["fairvgnn", "vanilla", "constant", "logistic-regression"], typer.Option(help="What to train.")
-    ] = "fairvgnn",
+    method: Annotated[MethodName, typer.Option(help="What to train.")] = "fairvgnn",
     encoder: Annotated[Literal["gcn", "gin", "sage", "mlp"], typer.Option(help="The graph neural network.")] = "gcn",
     preset: Annotated[
         str | None, typer.Option(help="Settings: paper, paper-table4, default [default: paper for known datasets].")
@@ -41,10 +53,14 @@ def train(
     seeds: Annotated[int | None, typer.Option(help="Train seeds 1 to N instead.", min=1)] = None,
     out: Annotated[Path, typer.Option(help="The run folder to write.")] = Path("runs/latest"),
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an unfinished run.")] = False,
+    no_report: NoReport = False,
     data_dir: options.DataDir = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
     """Train a method and write a run folder: model, metrics, history, predictions, and how to make them again.
+
+    Then graph and model are audited beside a plain model, and `report.html` tells it all in one page; --no-report
+    leaves that out.
 
     Without --split or --split-seed, own tables get a stratified split drawn with seed 0.
 
@@ -61,14 +77,17 @@ def train(
     from fairview.experiments.runs import summarise_seeds, train_run
     from fairview.experiments.seeds import train_seeds
 
-    graph = _graph(dataset, data_dir, tables)
+    graph = chosen_graph(dataset, data_dir, tables)
     make = _maker(method, encoder, preset, dataset, setting or [])
-    with _terminable():
+    with terminable():
         if seeds is None:
             with _bar(f"{method} on {graph.provenance.source}") as notice:
                 result = train_run(make(seed), graph, out, resume=resume, notice=notice)
         else:
             result = _several(make, graph, out, seeds, resume, train_seeds, summarise_seeds)
+        if not no_report and not result["interrupted"]:
+            folders = [out] if seeds is None else [out / f"seed-{number}" for number in range(1, seeds + 1)]
+            result["report"] = str(report_runs(folders, graph, together=None if seeds is None else out))
     if format is Format.JSON:
         print_json(result)
     else:
@@ -76,20 +95,6 @@ def train(
     if result.get("interrupted"):
         typer.echo(f"interrupted: the best state so far is saved; go on with --resume --out {out}", err=True)
         raise typer.Exit(130)
-
-
-def _graph(dataset: str | None, data_dir: Path | None, tables: options.TableOptions) -> NodeGraph:
-    """The dataset or the own tables; own ones get a split if they have none."""
-    from fairview.data.datasets import load_dataset
-
-    if (dataset is None) == (tables["nodes"] is None):
-        raise InputError("give either a known dataset or --nodes.")
-    if dataset is not None:
-        return load_dataset(dataset, data_dir=data_dir)
-    if tables["label"] is None or tables["sensitive"] is None:
-        raise InputError("own tables need --label and --sensitive.")
-    drawn = tables["split"] is None and tables["split_seed"] is None
-    return own_graph(tables | {"split_seed": 0} if drawn else tables)
 
 
 def _several(make: Any, graph: NodeGraph, out: Path, seeds: int, resume: bool, train_seeds: Any, mean: Any) -> Any:
@@ -125,42 +130,13 @@ def _maker(method: str, encoder: str, preset: str | None, dataset: str | None, c
             raise InputError(f"--set {change}: expected NAME=VALUE, for example --set epochs=50.")
         if name in ("encoder", "seed"):
             raise InputError(f"--set {change}: use --{name}.")
-        settings[name] = _value(text)
+        settings[name] = options.setting_value(text)
     check_settings(kind, settings)
 
     def make(seed: int) -> Any:
         return kind(**settings | ({"seed": seed} if "seed" in known else {}))
 
     return make
-
-
-def _value(text: str) -> Any:
-    """A number, a truth value, nothing, a text, or several texts (a comma after a single one: `classifier,`)."""
-    words = {"true": True, "false": False, "none": None}
-    if text.lower() in words:
-        return words[text.lower()]
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return tuple(part for part in text.split(",") if part) if "," in text else text
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """A polite end (SIGTERM) is treated like Ctrl-C: what is best so far is kept."""
-
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    # SIGINT too: polars replaces its handler by one that does not wake a process that waits for others
-    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextmanager
@@ -207,6 +183,8 @@ def _print_result(method: str, graph: NodeGraph, result: dict[str, Any], *, seve
     columns = ["split", "method", "AUC", "F1", "ACC", "bal. ACC", "SP gap", "EO gap"]
     print_table(str(graph.provenance.source), columns, rows, caption="Percent. Gaps: 0 means equal.")
     typer.echo(f"{result['run']}  ({result['seconds'].get('train', 0.0):.1f} s of training)")
+    if "report" in result:
+        typer.echo(f"report: {result['report']}")
 
 
 def _mean_and_std(found: dict[str, Any], name: str) -> str:

@@ -119,6 +119,7 @@ def describe_run(model: Estimator, graph: NodeGraph, identity: str) -> dict[str,
         "best_epoch": getattr(model, "best_epoch_", None),
         "epochs": len(getattr(model, "history_", [])),
         "selection_left_out": getattr(model, "selection_notes_", []),
+        "notes": list(getattr(model, "notes_", ())),
         "keep_probability": getattr(model, "keep_probability_", None) if isinstance(model, NetworkMethod) else None,
         "threads": model.thread_count(graph) if isinstance(model, NetworkMethod) else None,
         "data": {

@@ -59,7 +59,8 @@ class FairVGNN(NetworkMethod):
         learning_rate_encoder: of the one Adam that all phases share.
         encoder_updates: the phases that may update the encoder.
         discriminator_encoder_mode: whether the encoder trains or only evaluates in the discriminator's phase.
-        balanced_discriminator: let every group weigh the same in L_d; Theorem 1 needs it when groups differ in size.
+        balanced_discriminator: let every group weigh the same in L_d; the training of Theorem 1 needs it when
+            groups differ in size (docs/theory.md).
         sensitive_nodes: nodes whose sensitive attribute the discriminator learns from, `all` or `train`.
         sensitive_channels: False leaves the channels of the sensitive attribute out of the features.
         adversary_sample: draw so many nodes for each discriminator and generator step; None takes all.

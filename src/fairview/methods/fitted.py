@@ -17,6 +17,7 @@ from fairview.nn.encoders import Encoder, EncoderSpec, ForeignEncoder
 from fairview.nn.inputs import GraphInputs
 from fairview.nn.mask import ChannelMask
 from fairview.nn.paths import choose_path
+from fairview.nn.pruning import LinkPruning
 from fairview.propagation.operators import Operator
 from fairview.training.state import State, copied, load_modules, module_state, module_tensors
 
@@ -29,6 +30,7 @@ class Fitted:
         classifier: the head of the label.
         discriminator: the head of the sensitive group, if there is one.
         mask: the channel mask, if it was learnt.
+        pruning: which links are left out before anything else, if any.
         evaluation_masks: the masks that prediction averages over, (views, channels).
         clamp_mask: p of the last clamp before the kept epoch, (channels,).
     """
@@ -40,6 +42,7 @@ class Fitted:
         self.encoder: Any = modules["encoder"]
         self.classifier: Any = modules["classifier"]
         self.discriminator: Any = modules.get("discriminator")
+        self.pruning: Any = modules.get("pruning")
         self.mask: Any = modules["mask"] if masked else None
         self.evaluation_masks, self.clamp_mask = evaluation_masks, clamp_mask
         for module in modules.values():
@@ -89,7 +92,8 @@ class Fitted:
         operator = self.encoder.spec.propagation if isinstance(self.encoder, Encoder) else None
         weight = self.classifier.weight
         features = features_like(graph, channels)
-        return GraphInputs(features, graph.adjacency, operator, device=weight.device, dtype=weight.dtype)
+        links = graph.adjacency if self.pruning is None else self.pruning(features, graph.adjacency)
+        return GraphInputs(features, links, operator, device=weight.device, dtype=weight.dtype)
 
 
 def _blank_modules(method: Any, tensors: State, channels: int) -> dict[str, nn.Module]:
@@ -102,6 +106,9 @@ def _blank_modules(method: Any, tensors: State, channels: int) -> dict[str, nn.M
         modules["discriminator"] = nn.Linear(width, len(tensors["discriminator.weight"]))
     for module in modules.values():
         module.to(getattr(torch, method.precision))
+    if "pruning.directions" in tensors:  # always in float64
+        groups, length, _ = tensors["pruning.directions"].shape
+        modules["pruning"] = LinkPruning(groups, length - 1, channels)
     return modules
 
 

@@ -80,6 +80,7 @@ class NetworkMethod(Estimator):
         self.facts_ = Facts.of(graph, network.channels)
         self.history_, self.best_epoch_ = progress.history, progress.best_epoch
         self.selection_notes_, self.interrupted_ = progress.left_out, progress.interrupted
+        self.notes_ = network.notes
         return self
 
     def _rule(self, network: Network) -> Rule:  # noqa: ARG002 - a subclass may look at it
@@ -99,9 +100,8 @@ class NetworkMethod(Estimator):
         """Probability of being kept, by channel."""
         require_fitted(self)
         mask = self.fitted_.mask
-        if mask is None:
-            return dict.fromkeys(self.facts_.channels, 1.0)
-        return dict(zip(self.facts_.channels, mask.keep_probability.tolist(), strict=True))
+        kept = self.fitted_.evaluation_masks.mean(dim=0) if mask is None else mask.keep_probability
+        return dict(zip(self.facts_.channels, kept.tolist(), strict=True))
 
     def predict_proba(self, graph: NodeGraph) -> Probabilities:
         """Probabilities of the negative and the positive class, (n, 2), for any graph with the same channels."""
@@ -148,6 +148,9 @@ class Network(ABC):
         views: number of masks.
         masked: whether the masks are learnt; otherwise they are all ones.
     """
+
+    notes: tuple[str, ...] = ()
+    """What a user should know about how the method went about this graph."""
 
     def __init__(self, method: Any, graph: NodeGraph, *, views: int, masked: bool) -> None:
         self.method, self.graph, self.views, self.masked = method, graph, views, masked
@@ -266,12 +269,17 @@ class Network(ABC):
             found["discriminator"] = self.discriminator
         return found
 
+    @property
+    def training_modules(self) -> dict[str, nn.Module]:
+        """Further modules that only the training needs: part of a checkpoint, not of a model."""
+        return {}
+
     def snapshot(self) -> State:
         masks = {"evaluation_masks": self.evaluation_masks, "clamp_mask": self.clamp_mask}
         return module_state(self.modules) | copied(masks)
 
     def state(self) -> State:
-        found = prefixed("now", self.snapshot())
+        found = prefixed("now", self.snapshot()) | prefixed("training", module_state(self.training_modules))
         for name, optimiser in self.optimisers.items():
             found |= prefixed(f"adam.{name}", optimiser.state())
         return found | prefixed("random", self.streams.state() | {"global": torch.get_rng_state()})
@@ -279,6 +287,7 @@ class Network(ABC):
     def load_state(self, state: State) -> None:
         now, random = below(state, "now"), below(state, "random")
         load_modules(self.modules, now)
+        load_modules(self.training_modules, below(state, "training"))
         self.clamp_mask = now["clamp_mask"].to(self.device, copy=True)
         for name, optimiser in self.optimisers.items():
             optimiser.load_state(below(state, f"adam.{name}"))

@@ -6,9 +6,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from fairview.methods.constant import Constant
+from fairview.methods.edits import EDITS
 from fairview.methods.estimator import Estimator
+from fairview.methods.fairgnn import FairGNN
 from fairview.methods.fairvgnn import FairVGNN
+from fairview.methods.gradient_boosting import GradientBoosting
 from fairview.methods.logistic_regression import LogisticRegression
+from fairview.methods.masking import Masking
+from fairview.methods.nifty import NIFTY
 from fairview.methods.vanilla import Vanilla
 
 METHODS: Mapping[str, type[Estimator]] = MappingProxyType(
@@ -17,6 +22,11 @@ METHODS: Mapping[str, type[Estimator]] = MappingProxyType(
         "vanilla": Vanilla,
         "constant": Constant,
         "logistic-regression": LogisticRegression,
+        "gradient-boosting": GradientBoosting,
+        "fairgnn": FairGNN,
+        "masking": Masking,
+        "nifty": NIFTY,
+        "edits": EDITS,
     }
 )
 

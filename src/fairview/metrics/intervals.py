@@ -99,10 +99,10 @@ def bootstrap(
     for name, value in metrics.items():
         if isinstance(value, Undefined):
             continue
-        if name in core.GAPS and (few := _too_few(name, counts[1:], groups)):
+        if name in core.GAPS and (few := too_few(name, counts[1:], groups)):
             found[name] = Undefined(few)
             continue
-        sample = _deviations(name, drawn, counts[1:]) if name in core.GAPS else utility[name]
+        sample = deviations(name, drawn, counts[1:]) if name in core.GAPS else utility[name]
         defined = sample[~np.isnan(sample)]
         lacking = resamples - len(defined)
         if lacking > _MOST_UNDEFINED * resamples:
@@ -119,7 +119,7 @@ def bootstrap(
     return {name: found[name] for name in metrics}
 
 
-def _too_few(name: str, counts: core.Counts, groups: tuple[str, ...]) -> str:
+def too_few(name: str, counts: core.Counts, groups: tuple[str, ...]) -> str:
     """Which group has too few nodes behind its rate; empty if none."""
     for group, what, count in core.behind(name, counts, groups):
         if count < _FEWEST:
@@ -135,7 +135,7 @@ def _gap_draws(counts: core.Counts, resamples: int, generator: np.random.Generat
     return drawn.reshape(resamples, *counts.shape)
 
 
-def _deviations(name: str, drawn: core.Counts, counts: core.Counts) -> npt.NDArray[np.float64]:
+def deviations(name: str, drawn: core.Counts, counts: core.Counts) -> npt.NDArray[np.float64]:
     """How far the differences between groups moved in each resample, at most over pairs of groups (and rates)."""
     moved = [core.largest_gap(rates(drawn) - rates(counts + 1)) for rates in core.GAPS[name]]
     return np.asarray(np.max(moved, axis=0))

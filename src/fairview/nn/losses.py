@@ -39,7 +39,8 @@ def classifier_loss(logits: Tensor, labels: Tensor) -> Tensor:
 def balanced_weights(groups: Tensor, count: int, dtype: torch.dtype) -> Tensor:
     """n / (groups * n_g) for each node of group g: every group weighs the same, and the weights average to 1.
 
-    Theorem 1 needs it: with unequal priors the optimal discriminator answers the prior, not 1/2.
+    With groups of unequal size the optimal discriminator answers their share, not 1/2, and the generator is pulled away
+    from the optimum of Theorem 1 (docs/theory.md).
     """
     sizes = torch.bincount(groups, minlength=count).to(dtype)
     return (len(groups) / (count * sizes.clamp(min=1)))[groups]

@@ -50,6 +50,8 @@ class LinkPruning(nn.Module):
 
     def __init__(self, groups: int, hops: int, channels: int) -> None:
         super().__init__()
+        if groups < 1 or hops < 0:
+            raise ValueError(f"no critic for {groups} groups and {hops} hops")
         self.register_buffer("directions", torch.zeros(groups, hops + 1, channels, dtype=torch.float64))
         self.register_buffer("centre", torch.zeros(groups, dtype=torch.float64))
         self.register_buffer("cutoff", torch.tensor(NEVER, dtype=torch.float64))
@@ -78,6 +80,8 @@ class LinkPruning(nn.Module):
 
     def scores(self, features: npt.NDArray[np.floating], adjacency: Adjacency) -> npt.NDArray[np.float64]:
         """Of every directed pair; both directions of an undirected link share one."""
+        if self.directions.shape[1] == 1:  # no hop, so that links move nothing
+            return np.zeros(adjacency.num_pairs)
         with torch.enable_grad():  # prediction runs without gradients, but this one is part of it
             weights = torch.ones(adjacency.num_pairs, dtype=torch.float64, requires_grad=True)
             values = self._values(features, Hop(adjacency, share=float(self.share), weights=weights))

@@ -1,14 +1,14 @@
 """How far apart are the sensitive groups, in the features and after some hops? The distance that EDITS brings down.
 
-With S = D^-1/2 (A + I) D^-1/2 for links of any weight, P = α S + (1 - α) I one hop, and c the contrast of a group (1 / its
-size for its members, -1 / their number for the others, 0 where the group is not known):
+With S = D^-1/2 (A + I) D^-1/2 for links of any weight, P = α S + (1 - α) I one hop, and c the contrast of a group (1 /
+its size for its members, -1 / their number for the others, 0 where the group is not known):
 
     Δ_hj = cᵀ P^h x_j                              the difference of the group means of channel j after h hops
     distance = sum over h = 0..H, j of |Δ_hj|      plus the same for every further group
 
 It is the Wasserstein-1 distance per dimension as a linear critic sees it, f(x) = sum of w_hj x_hj with clipped weights
-|w| <= 1: the maximum over w of E[f | group] - E[f | others] is reached at w = sign Δ. It never exceeds the true distance,
-and equals it where the values of one group lie above those of the other, as in every channel of zeros and ones.
+|w| <= 1: the maximum over w of E[f | group] - E[f | others] is reached at w = sign Δ. It never exceeds the true
+distance, and equals it where one group's values lie above the other's, as in every channel of zeros and ones.
 
 Paper: Dong, Liu, Jalaian, Li, "EDITS: Modeling and Mitigating Data Bias for Graph Neural Networks", WWW 2022.
 Differs: the published critic, one linear layer with clipped weights, is trained by some steps in each round; here it is
@@ -36,13 +36,14 @@ class Hop:
 
     Example:
         >>> adjacency, _ = Adjacency.from_pairs([0], [1], num_nodes=2)
-        >>> Hop(adjacency, share=0.5)(torch.tensor([[4.0], [0.0]], dtype=torch.float64)).ravel().round(decimals=6).tolist()
+        >>> x = torch.tensor([[4.0], [0.0]], dtype=torch.float64)
+        >>> Hop(adjacency, share=0.5)(x).ravel().round(decimals=6).tolist()
         [3.0, 1.0]
     """
 
     def __init__(self, adjacency: Adjacency, *, share: float, weights: Tensor | None = None) -> None:
-        ends = (torch.tensor(end, dtype=torch.int64) for end in (adjacency.sources, adjacency.indices))
-        sources, targets = ends
+        sources = torch.tensor(adjacency.sources, dtype=torch.int64)
+        targets = torch.tensor(adjacency.indices, dtype=torch.int64)
         # a message goes from source to target, as in the operators
         self.rows, self.columns = (targets, sources) if adjacency.directed else (sources, targets)
         self.weights = torch.ones(len(sources), dtype=torch.float64) if weights is None else weights

@@ -1,0 +1,187 @@
+"""`fairview compare`: methods x encoders x seeds x splits on one graph, resumable, with honest statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from fairview.cli import options
+from fairview.cli.graphs import chosen_graph
+from fairview.cli.interrupts import terminable
+from fairview.cli.output import Format, FormatOption, print_json, print_table
+from fairview.cli.trial_progress import follow_trials
+from fairview.errors import InputError
+
+if TYPE_CHECKING:
+    from fairview.experiments.compare import Comparison
+
+_SHOWN = {
+    "auc": "AUC",
+    "f1": "F1",
+    "accuracy": "ACC",
+    "balanced_accuracy": "bal. ACC",
+    "false_positive_rate": "FPR",
+    "statistical_parity_gap": "SP gap",
+    "equal_opportunity_gap": "EO gap",
+}
+
+
+@options.with_table_options(required=False)
+def compare(
+    tables: options.TableOptions,
+    dataset: Annotated[str | None, typer.Argument(help="A known dataset; or give --nodes.")] = None,
+    methods: Annotated[
+        str, typer.Option(help="Separated by commas; constant and vanilla are always added.")
+    ] = "fairvgnn,logistic-regression",
+    encoders: Annotated[str, typer.Option(help="gcn, gin, sage, mlp; separated by commas.")] = "gcn",
+    seeds: Annotated[int, typer.Option(help="Seeds 1 to N of each method.", min=1)] = 5,
+    splits: Annotated[
+        int, typer.Option(help="1: the data's own split. N > 1: N stratified splits instead.", min=1)
+    ] = 1,
+    out: Annotated[Path, typer.Option(help="The folder to write, or to go on with.")] = Path("runs/comparison"),
+    study_seed: Annotated[int, typer.Option(help="Of the splits.", min=0)] = 0,
+    selection: Annotated[
+        Literal["score", "loss", "own"],
+        typer.Option(help="Which epoch is kept: one rule for all, or each method's own."),
+    ] = "score",
+    preset: Annotated[
+        str | None, typer.Option(help="Of FairVGNN [default: paper where it has the dataset, else default].")
+    ] = None,
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", help="Change a parameter: --set fairvgnn.epochs=50; repeat it.")
+    ] = None,
+    no_plain: Annotated[bool, typer.Option("--no-plain", help="Leave out the plain model (vanilla).")] = False,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Leave out the HTML report.")] = False,
+    workers: Annotated[int | None, typer.Option(help="Processes [default: one per core].", min=1)] = None,
+    data_dir: options.DataDir = None,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """Compare methods over seeds and splits, beside the plain model and the predictor that looks at nothing.
+
+    Stopped or killed, the same command goes on where it was; with more methods, encoders, seeds or splits it adds them.
+
+    Examples:
+
+        fairview compare german --methods fairvgnn,nifty --encoders gcn,gin --seeds 5 --out runs/german
+
+        fairview compare german --splits 10 --seeds 3 --out runs/german-splits
+
+        fairview compare --nodes people.csv --label approved --sensitive gender --splits 5 --out runs/own
+
+        fairview compare german --set fairvgnn.epochs=50 --set vanilla.hidden=32 --out runs/short
+    """
+    from fairview.experiments.compare import compare as run_comparison
+
+    graph = chosen_graph(dataset, data_dir, tables)
+    changes = _changes(setting or [])
+    try:
+        with terminable(), follow_trials(f"Comparing on {graph.provenance.source}") as notice:
+            found = run_comparison(
+                graph,
+                methods=_names(methods),
+                encoders=_names(encoders),
+                seeds=seeds,
+                splits=splits,
+                folder=out,
+                study_seed=study_seed,
+                preset=preset,
+                selection=selection,
+                changes=changes,
+                plain=not no_plain,
+                workers=workers,
+                notice=notice,
+            )
+    except KeyboardInterrupt:
+        typer.echo(f"interrupted: finished trials are kept; the same command goes on in {out}", err=True)
+        raise typer.Exit(130) from None
+    if not no_report:
+        from fairview.report import write_report
+
+        write_report(out)
+    if format is Format.JSON:
+        print_json(found.to_dict())
+    else:
+        print_comparison(found)
+
+
+def print_comparison(found: Comparison) -> None:
+    """Rows below each other; mean ± standard deviation, and the interval of the mean below it."""
+    document = found.to_dict()
+    columns = ["", *_SHOWN.values(), "rank", "Pareto", "s/run"]
+    cells = [
+        [
+            row["label"] + ("\n(looks at nothing)" if row["method"] == "constant" else ""),
+            *(_cell(row, metric) for metric in _SHOWN),
+            f"{row['rank']['average']:.1f}",
+            "yes" if row["pareto"] else "",
+            f"{row['seconds']:.1f}",
+        ]
+        for row in document["rows"]
+    ]
+    reasons = dict.fromkeys(
+        f"{row['label']}: {_SHOWN[metric]} is {reason}."
+        for row in document["rows"]
+        for metric, reason in row["undefined"].items()
+        if metric in _SHOWN
+    )
+    facts = [
+        f"Percent on the test nodes, mean ± std; below it the interval. {_runs(document)}",
+        document["selection"],
+        document["interval_rule"],
+        document["rank_rule"],
+        document["pareto_rule"],
+        *document["notes"],
+        *reasons,
+    ]
+    print_table(str(document["graph"]["source"]), columns, cells, caption="\n".join(facts))
+    _print_differences(document)
+    typer.echo(str(found.folder))
+
+
+def _print_differences(document: Mapping[str, Any]) -> None:
+    rows = [row for row in document["rows"] if row["difference"] is not None]
+    if not rows:
+        return
+    cells = [[row["label"], *(_difference(row["difference"][metric]) for metric in _SHOWN)] for row in rows]
+    caption = "Points, pairs with the same split and seed; below it the interval. Gaps: below 0 is fairer."
+    print_table("Against the plain model with the same encoder", ["", *_SHOWN.values()], cells, caption=caption)
+
+
+def _runs(document: Mapping[str, Any]) -> str:
+    return f"Seeds: {document['seeds']}. Splits: {document['splits']} ({document['split_rule']})."
+
+
+def _cell(row: Mapping[str, Any], metric: str) -> str:
+    mean, std, low, high = (row[part][metric] for part in ("mean", "std", "low", "high"))
+    if mean is None:
+        return "undefined"
+    shown = f"{100 * mean:.1f}" + ("" if row["runs"] == 1 else f" ± {100 * std:.1f}")
+    return shown if low is None else f"{shown}\n{100 * low:.1f} to {100 * high:.1f}"
+
+
+def _difference(found: Mapping[str, float | None]) -> str:
+    if found["mean"] is None:
+        return "undefined"
+    shown = f"{100 * found['mean']:+.1f}"
+    if found["low"] is None or found["high"] is None:
+        return shown
+    return f"{shown}\n{100 * found['low']:+.1f} to {100 * found['high']:+.1f}"
+
+
+def _names(text: str) -> Sequence[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _changes(settings: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """What --set says, by method."""
+    found: dict[str, dict[str, Any]] = {}
+    for text in settings:
+        place, sign, value = text.partition("=")
+        method, point, name = place.partition(".")
+        if not (sign and point and method and name):
+            raise InputError(f"--set {text}: expected METHOD.NAME=VALUE, for example --set fairvgnn.epochs=50.")
+        found.setdefault(method, {})[name] = options.setting_value(value)
+    return found

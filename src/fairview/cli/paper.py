@@ -1,0 +1,228 @@
+"""`fairview paper`: the tables and figures of the FairVGNN paper from runs, beside the paper's own numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from fairview.cli import options
+from fairview.cli.interrupts import terminable
+from fairview.cli.output import Format, FormatOption, print_json, print_table
+from fairview.cli.trial_progress import duration, follow_trials
+from fairview.errors import InputError
+
+if TYPE_CHECKING:
+    from fairview.experiments.paper.artefacts import Document
+    from fairview.experiments.paper.scope import Scope
+
+_LONG_SECONDS = 60.0
+
+What = Literal[
+    "table1", "table2", "table3", "table4", "table5", "table6", "fig1", "fig3", "fig4", "fig5", "all", "results"
+]
+
+
+def paper(
+    what: Annotated[What, typer.Argument(help="A table or figure, all of them, or the results page.")],
+    out: Annotated[Path, typer.Option(help="The folder to write, or to go on with.")] = Path("runs/paper"),
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A smoke test: German, one seed, two epochs; the numbers mean nothing.")
+    ] = False,
+    splits: Annotated[int, typer.Option(help="1: the published split. N > 1: N stratified splits instead.", min=1)] = 1,
+    seeds: Annotated[
+        int | None, typer.Option(help="Seeds 1 to N [default: 5; on several splits 1 for each].", min=1)
+    ] = None,
+    datasets: Annotated[
+        str | None, typer.Option(help="Separated by commas [default: german,bail,credit, as far as at hand].")
+    ] = None,
+    encoders: Annotated[str, typer.Option(help="Separated by commas.")] = "gcn,gin,sage",
+    methods: Annotated[str | None, typer.Option(help="Of Table 3, separated by commas [default: all].")] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="End with exit code 3 if a row is worse than the paper's.")
+    ] = False,
+    finished: Annotated[
+        bool, typer.Option("--finished", help="Train nothing: show what is there, and name what is not.")
+    ] = False,
+    workers: Annotated[int | None, typer.Option(help="Processes [default: one per core].", min=1)] = None,
+    data_dir: options.DataDir = None,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """Run a table or figure of the FairVGNN paper and set it beside the printed one.
+
+    Writes NAME.md, NAME.csv, NAME.json, figures as SVG, and paper.html. Stopped or killed, the same command goes on
+    where it was; tables share their runs. `results` writes results.md from what the folder holds.
+
+    Examples:
+
+        fairview paper table3 --datasets german --encoders gcn,gin --out runs/paper
+
+        fairview paper all --quick --out runs/smoke
+
+        fairview paper table3 --splits 10 --methods vanilla,fairvgnn --out runs/paper
+
+        fairview paper all --finished --out runs/paper
+
+        fairview paper results --out runs/paper
+    """
+    if what == "results":
+        _results(out, format)
+        return
+    from fairview.experiments.paper.artefacts import ARTEFACTS
+    from fairview.experiments.paper.verdicts import shortfalls
+
+    scope = _scope(quick, splits, seeds, datasets, encoders, methods, data_dir)
+    names: list[str] = list(ARTEFACTS) if what == "all" else [what]
+    if not finished:
+        _say_how_long(names, scope, workers)
+    made = {}
+    try:
+        with terminable():
+            for name in names:
+                made[name] = _one(name, scope, out, workers, finished)
+                if format is Format.TABLE:
+                    _print(made[name], out)
+    except KeyboardInterrupt:
+        typer.echo(f"interrupted: finished runs are kept; the same command goes on in {out}", err=True)
+        raise typer.Exit(130) from None
+    _page(out)
+    short = [text for document in made.values() for text in shortfalls(document)]
+    if format is Format.JSON:
+        print_json({"out": str(out), "tables": [_plain(document) for document in made.values()], "short": short})
+    else:
+        typer.echo(f"{out / 'paper.html'}")
+    if check and short:
+        typer.echo("fell short of the paper: " + "; ".join(short), err=True)
+        raise typer.Exit(3)
+
+
+def _scope(
+    quick: bool,
+    splits: int,
+    seeds: int | None,
+    datasets: str | None,
+    encoders: str,
+    methods: str | None,
+    data_dir: Path | None,
+) -> Scope:
+    from fairview.experiments.paper.scope import PAPER_DATASETS, PUBLISHED_SEEDS, Scope
+    from fairview.methods.registry import METHODS
+
+    default = ("german",) if quick else PAPER_DATASETS
+    chosen = None if methods is None else _names(methods)
+    for name in chosen or ():
+        if name not in METHODS:
+            raise InputError(f"--methods {name}: unknown; expected some of {', '.join(METHODS)}.")
+    scope = Scope(
+        datasets=default if datasets is None else _names(datasets),
+        encoders=_names(encoders),
+        methods=chosen,
+        seeds=seeds or (1 if quick or splits > 1 else PUBLISHED_SEEDS),
+        splits=0 if splits == 1 else splits,
+        quick=quick,
+        data_dir=data_dir,
+    )
+    if datasets is not None and (missing := scope.missing()):
+        scope.graph(missing[0])  # says which files are missing, and where they are looked for
+    return scope
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for part in text.split(",") if (name := part.strip())))
+
+
+def _say_how_long(names: list[str], scope: Scope, workers: int | None) -> None:
+    from fairview.experiments.paper.artefacts import ARTEFACTS
+    from fairview.experiments.paper.estimate import estimated_seconds
+    from fairview.experiments.trials import available_cores
+
+    total = sum(
+        estimated_seconds(found.cells(found.scoped(scope)), found.scoped(scope), workers=workers or available_cores())
+        for found in (ARTEFACTS[name] for name in names)
+        if found.cells is not None
+    )
+    if total > _LONG_SECONDS:
+        shared = ", less what tables share" if len(names) > 1 else ""
+        typer.echo(f"this takes about {duration(total)} if nothing is there yet{shared}", err=True)
+
+
+def _one(name: str, scope: Scope, out: Path, workers: int | None, finished: bool) -> Document:
+    """Run a table or figure and write its files."""
+    from fairview.atomic import write_atomic
+    from fairview.experiments.paper import pages
+    from fairview.experiments.paper.artefacts import run_artefact
+    from fairview.experiments.paper.checklist import findings
+    from fairview.experiments.paper.claims import claims_table
+    from fairview.report.paper import write_charts
+
+    with follow_trials(name) as notice:
+        document = run_artefact(name, scope, out, workers=workers, notice=notice, finished=finished)
+    checks = claims_table(findings({name: document}, only=name))
+    write_atomic(out / f"{document.stem}.md", pages.markdown(document, checks=checks))
+    write_atomic(out / f"{document.stem}.csv", pages.tidy(document))
+    if series := pages.tidy_series(document):
+        write_atomic(out / f"{document.stem}-series.csv", series)
+    write_charts(document, out)
+    return document
+
+
+def _page(out: Path) -> None:
+    """Everything in the folder on one page."""
+    from fairview.experiments.paper.artefacts import documents
+    from fairview.experiments.paper.checklist import findings
+    from fairview.experiments.paper.claims import claims_table
+    from fairview.report.paper import write_page
+
+    found = documents(out)
+    write_page(found, claims_table(findings(found)), out)
+
+
+def _results(out: Path, format: Format) -> None:
+    from fairview.atomic import write_atomic
+    from fairview.experiments.paper.artefacts import documents
+    from fairview.experiments.paper.checklist import findings
+    from fairview.experiments.paper.claims import claims_table
+    from fairview.experiments.paper.results_page import results_page
+
+    write_atomic(out / "results.md", results_page(out))
+    checked = findings(documents(out))
+    if format is Format.JSON:
+        claims = [
+            {"claim": claim.text, "where": claim.where, "verdict": found.verdict, "evidence": found.evidence}
+            for claim, found in checked.values()
+        ]
+        print_json({"page": str(out / "results.md"), "claims": claims})
+        return
+    table = claims_table(checked)
+    print_table(table.title, table.columns, table.rows)
+    typer.echo(str(out / "results.md"))
+
+
+def _print(document: Document, out: Path) -> None:
+    from fairview.experiments.paper.checklist import findings
+    from fairview.experiments.paper.claims import claims_table
+    from fairview.experiments.paper.pages import tables
+
+    for table in tables(document):
+        print_table(f"{document.title} · {table.title}", table.columns, table.rows)
+    checks = claims_table(findings({document.name: document}, only=document.name))
+    if checks.rows:
+        print_table(checks.title, checks.columns, checks.rows)
+    typer.echo(f"{out / document.stem}.md\n")
+
+
+def _plain(document: Document) -> dict[str, Any]:
+    """For JSON: means and deviations are fractions, the paper's numbers percent, as printed."""
+    from fairview.experiments.paper.verdicts import in_words
+
+    rows = []
+    for row in document.rows:
+        plain = row.to_dict()
+        kept = {
+            name: plain[name] for name in ("dataset", "encoder", "block", "row", "method", "facts", "paper_percent")
+        }
+        means = {name: None if (mean := row.mean(name)) is None else mean / 100 for name in row.values}
+        stds = {name: None if (std := row.std(name)) is None else std / 100 for name in row.values}
+        rows.append(kept | {"runs": len(row.draws), "mean": means, "std": stds, "verdict": in_words(row)})
+    return {"name": document.name, "scope": dict(document.scope), "rows": rows, "series": list(document.series)}

@@ -1,0 +1,49 @@
+"""`fairview report`: one HTML file from a run, an audit or a comparison, to show to someone who was not there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairview.cli.output import Format, FormatOption, print_json, printable
+
+
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run, audit or comparison folder.")],
+    open_it: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
+    figures: Annotated[
+        bool, typer.Option("--figures", help="Also write each chart as SVG and PNG into DIR/figures.")
+    ] = False,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """Write DIR/report.html: a verdict in plain words, figures with their numbers, and what they do not show.
+
+    The file is complete in itself: it works offline, on a phone and on paper, and loads nothing from elsewhere.
+
+    Examples:
+
+        fairview report runs/german --open
+
+        fairview report runs/german --figures
+
+        fairview report studies/german --format json
+    """
+    from fairview.report import write_report
+    from fairview.report.export import FORMATS
+
+    path = write_report(folder, figures=FORMATS if figures else None)
+    written = (
+        sorted(str(found) for form in FORMATS for found in (folder / "figures").glob(f"*.{form}")) if figures else []
+    )
+    if format is Format.JSON:
+        print_json({"report": str(path), "figures": written})
+    else:
+        typer.echo(printable(str(path)))
+        if written:
+            typer.echo(printable(f"{len(written)} charts in {folder / 'figures'}"))
+    if open_it:
+        import webbrowser
+
+        webbrowser.open(path.resolve().as_uri())

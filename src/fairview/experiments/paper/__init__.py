@@ -1,0 +1,1 @@
+"""What did the FairVGNN paper find, and what do we find? Each table and figure from runs, beside the printed one."""

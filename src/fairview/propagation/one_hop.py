@@ -1,0 +1,56 @@
+"""How is S X computed without building S? Links with a weight each, and the self-loops as a diagonal beside them.
+
+With A the links by target, c the self-loops of each node and D the diagonal of the row sums of A + c I, every operator
+is L (A + c I) R with diagonal L and R:
+
+    gcn    L = R = D^-1/2        mean   L = D^-1, R = I        sum    L = R = I
+
+so that S X = (L A R) X + (c L R) X. L A R has the links' own index arrays: on a million nodes it is made in a fraction
+of the time of the matrix `Operator.matrix`, which takes longer than the product itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from fairview.data.adjacency import Adjacency
+from fairview.propagation.operators import Operator
+
+Values = npt.NDArray[np.floating[Any]]
+
+
+def one_hop(adjacency: Adjacency, operator: Operator, dtype: npt.DTypeLike = np.float64) -> Callable[[Values], Values]:
+    """The function X -> S X for X of the given dtype, shape (n, columns); the same S as `operator.matrix(adjacency)`.
+
+    Example:
+        >>> adjacency, _ = Adjacency.from_pairs([0], [1], num_nodes=3)
+        >>> one_hop(adjacency, Operator(kind="mean"))(np.array([[1.0], [3.0], [5.0]])).ravel().tolist()
+        [2.0, 2.0, 5.0]
+    """
+    links = adjacency.to_scipy()
+    if adjacency.directed:
+        links = sparse.csr_array(links.T.tocsr())  # a node gathers from those that point to it
+    gathered = np.diff(links.indptr)
+    degree = gathered + operator.self_loops
+    power = {"gcn": -0.5, "mean": -1.0, "sum": 0.0}[operator.kind]
+    left = np.zeros(len(degree))
+    np.power(degree, power, out=left, where=degree > 0)
+    weights = np.repeat(left, gathered)
+    diagonal = operator.self_loops * left
+    if operator.kind == "gcn":
+        weights *= left[links.indices]
+        diagonal *= left
+    moving = sparse.csr_array((weights.astype(dtype), links.indices, links.indptr), shape=links.shape)
+    staying = diagonal.astype(dtype)[:, None]
+
+    def hop(values: Values) -> Values:
+        moved: Values = moving @ values
+        moved += staying * values
+        return moved
+
+    return hop

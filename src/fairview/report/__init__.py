@@ -1,0 +1,48 @@
+"""Results in, one HTML file out: numbers, intervals and pictures that can be shown to someone who was not there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fairview.report.folder import Content
+
+__all__ = ["render", "write_report"]
+
+
+def write_report(folder: str | Path, *, figures: Sequence[str] | None = None) -> Path:
+    """Write `report.html` into a run, audit or comparison folder, whole or not at all.
+
+    Args:
+        folder: what `fairview train`, `audit` or `compare` left behind.
+        figures: also write each chart into `figures/`, in these formats: "svg", "png".
+
+    Returns:
+        The path of the report.
+
+    Raises:
+        InputError: there is nothing to report, or a document is not what it must be.
+    """
+    from fairview.atomic import write_atomic
+    from fairview.report.export import write_figures
+    from fairview.report.figures import figures_of
+    from fairview.report.folder import read_folder
+    from fairview.report.page import page
+
+    folder = Path(folder)
+    content = read_folder(folder)
+    made = figures_of(content)
+    path = folder / "report.html"
+    write_atomic(path, page(content, made))
+    if figures:
+        write_figures(made, folder / "figures", figures)
+    return path
+
+
+def render(content: Content) -> str:
+    """The page of a content that was read with `fairview.report.folder.read_folder`."""
+    from fairview.report.page import render as render_page
+
+    return render_page(content)

@@ -1,0 +1,36 @@
+"""How do the same charts become files of their own? SVG and PNG, drawn without a browser."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from fairview.atomic import write_atomic
+from fairview.errors import InputError
+from fairview.report.figures import Figure
+
+FORMATS = ("svg", "png")
+WIDTH = 640
+
+
+def write_figures(figures: Sequence[Figure], folder: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+    """Write every chart in every format; file names are fixed words, never names from the data."""
+    import vl_convert
+
+    wrong = [name for name in formats if name not in FORMATS]
+    if wrong:
+        raise InputError(f"--figures {wrong[0]}: expected {', '.join(FORMATS)}.")
+    written = []
+    for figure in figures:
+        for panel in figure.panels:
+            spec = panel.spec(WIDTH)
+            spec["config"] = spec["config"] | {"background": "white", "padding": 12}
+            text = json.dumps(spec)
+            if "svg" in formats:
+                written.append(folder / f"{panel.key}.svg")
+                write_atomic(written[-1], vl_convert.vegalite_to_svg(text, allowed_base_urls=[]))
+            if "png" in formats:
+                written.append(folder / f"{panel.key}.png")
+                write_atomic(written[-1], vl_convert.vegalite_to_png(text, scale=2, allowed_base_urls=[]))
+    return written

@@ -1,0 +1,162 @@
+"""What do all charts share? Colours that colour-blind people can tell apart, shapes and dashes beside them, whiskers.
+
+Text from the data only ever goes into values: field names, expressions and titles of tooltips are fixed, so that a
+column called `datum.x` or `a[0]` is a label like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import altair as alt
+
+Values = list[dict[str, Any]]
+
+# Okabe and Ito's palette without black and yellow: what is left can be seen on white and on near-black.
+BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
+PALETTE = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY)
+NEUTRAL = "#808080"
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 3], [12, 4])
+_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+
+CONFIG: dict[str, Any] = {
+    "font": _FONT,
+    "background": None,
+    "view": {"stroke": None},
+    "title": {"anchor": "start", "fontSize": 13, "fontWeight": 600, "color": "#333", "offset": 10, "limit": 0},
+    "axis": {
+        "labelFontSize": 11,
+        "titleFontSize": 11,
+        "titleFontWeight": "normal",
+        "labelColor": "#444",
+        "titleColor": "#444",
+        "gridColor": "#ddd",
+        "domainColor": "#999",
+        "tickColor": "#999",
+        "labelLimit": 220,
+        "labelFlush": False,
+    },
+    "axisQuantitative": {"tickCount": 6},
+    "legend": {
+        "orient": "top",
+        "direction": "horizontal",
+        "title": None,
+        "labelFontSize": 11,
+        "labelColor": "#444",
+        "labelLimit": 160,
+        "columns": 2,
+        "symbolStrokeWidth": 2,
+        "symbolSize": 70,
+        "offset": 18,
+    },
+    "text": {"font": _FONT, "fontSize": 11},
+}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One chart of a figure; `text` says in words what it shows."""
+
+    key: str
+    title: str
+    text: str
+    chart: alt.LayerChart
+
+    def spec(self, width: int | str = "container") -> dict[str, Any]:
+        """The Vega-Lite document, as wide as the page, or as given."""
+        found = self.chart.properties(width=width, title=self.title, description=self.text).to_dict()
+        found["config"] = CONFIG
+        found["autosize"] = {"type": "fit-x", "contains": "padding"}
+        return dict(found)
+
+
+@dataclass(frozen=True)
+class Table:
+    """The numbers behind a figure."""
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A heading, how to read it, charts, and the tables behind them."""
+
+    key: str
+    heading: str
+    reading: str
+    panels: tuple[Panel, ...]
+    tables: tuple[Table, ...]
+    notes: tuple[str, ...] = ()
+    answer: str = ""
+
+
+def layered(*layers: alt.Chart | alt.LayerChart, height: int) -> alt.LayerChart:
+    return cast(alt.LayerChart, alt.layer(*layers).properties(height=height))
+
+
+def chart_of(values: Values) -> alt.Chart:
+    return alt.Chart(alt.InlineData(values=values))
+
+
+def tip(**titles: str) -> list[alt.Tooltip]:
+    """Tooltips of fixed fields: `tip(name="channel", value="correlation")`; numbers with three digits, counts whole."""
+    found = []
+    for field, title in titles.items():
+        if field in ("name", "series", "text"):
+            found.append(alt.Tooltip(f"{field}:N", title=title))
+        else:
+            found.append(alt.Tooltip(f"{field}:Q", title=title, format="," if field == "count" else ".3f"))
+    return found
+
+
+@dataclass(frozen=True)
+class Series:
+    """Colour, shape and dash of a few named series, told apart by all of them at once."""
+
+    names: Sequence[str]
+    field: str = "series"
+    symbol: str | None = None
+    grey: bool = False
+
+    def color(self, **more: Any) -> alt.Color:
+        return alt.Color(f"{self.field}:N", title=None, scale=self._scale(PALETTE), **self._legend(), **more)
+
+    def shape(self) -> alt.Shape:
+        return alt.Shape(f"{self.field}:N", title=None, scale=self._scale(SHAPES), **self._legend())
+
+    def dash(self) -> alt.StrokeDash:
+        return alt.StrokeDash(f"{self.field}:N", title=None, scale=self._scale(DASHES), **self._legend())
+
+    def _scale(self, range_: Sequence[Any]) -> alt.Scale:
+        n = len(self.names)
+        return alt.Scale(domain=list(self.names), range=[range_[place % len(range_)] for place in range(n)])
+
+    def _legend(self) -> dict[str, Any]:
+        """Of lines a stroke; of shapes that have no colour of their own, grey: black can't be seen in the dark."""
+        if self.grey:
+            return {"legend": alt.Legend(symbolFillColor=NEUTRAL, symbolStrokeColor=NEUTRAL)}
+        return {} if self.symbol is None else {"legend": alt.Legend(symbolType=self.symbol)}
+
+
+def rule(value: float, text: str = "", scale: alt.Scale | None = None) -> alt.LayerChart:
+    """A dashed line from top to bottom, with a word above it."""
+    data = chart_of([{"at": value, "text": text}])
+    x = alt.X("at:Q") if scale is None else alt.X("at:Q", scale=scale)
+    line = data.mark_rule(color=NEUTRAL, strokeDash=[4, 4], strokeWidth=1.2).encode(x=x)
+    word = data.mark_text(color=NEUTRAL, baseline="bottom", dy=-3).encode(x=x, y=alt.value(0), text="text:N")
+    return cast(alt.LayerChart, alt.layer(line, word) if text else alt.layer(line))
+
+
+def known(values: Values, *fields: str) -> Values:
+    """The rows in which every field has a value."""
+    return [row for row in values if all(row.get(field) is not None for field in fields)]
+
+
+def with_interval(row: Mapping[str, Any], interval: tuple[float, float] | None) -> dict[str, Any]:
+    low, high = interval if interval is not None else (None, None)
+    return dict(row) | {"low": low, "high": high}

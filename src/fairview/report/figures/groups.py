@@ -1,0 +1,212 @@
+"""Figure 5: what happens to each group? Rates, scores, calibration and ranking, side by side."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import altair as alt
+
+from fairview.report.documents import Calibration, Group, Roc, Scores
+from fairview.report.figures.charts import NEUTRAL, Figure, Panel, Series, Table, Values, chart_of, known, layered, tip
+from fairview.report.words import count, distinct, listed, number, percent, span
+
+MOST = 12
+_RATES = {
+    "selection_rate": "gets a yes",
+    "true_positive_rate": "gets a yes when right",
+    "false_positive_rate": "gets a yes when wrong",
+}
+
+
+def groups_figure(
+    groups: list[Group], scores: list[Scores], calibration: list[Calibration], roc: list[Roc], sensitive: str
+) -> Figure | None:
+    """Up to four panels; each is left out if its numbers are not there."""
+    if not groups:
+        return None
+    names = list(dict.fromkeys(found.group for found in groups))[:MOST]
+    labels = dict(zip(names, distinct(names, limit=40), strict=True))
+    shown = [found for found in groups if found.group in labels]
+    panels = [
+        _rates(shown, labels, sensitive),
+        _scores([s for s in scores if s.group in labels], labels, sensitive),
+        _calibration([c for c in calibration if c.group in labels], labels),
+        _roc([r for r in roc if r.group in labels], labels),
+    ]
+    notes = [f"Drawn: the first {MOST} of {len(groups):,} groups."] if len(groups) > len(shown) else []
+    return Figure(
+        key="groups",
+        heading=f"What happens to each group of {sensitive}?",
+        reading="“Yes” is the positive prediction. Compare the groups line by line: marks far apart, with bars that do "
+        "not overlap, are a difference that chance does not explain. Scores show how sure the model is; calibration "
+        "whether a score means the same for everyone (on the diagonal it does); ranking whether it orders each group "
+        "equally well.",
+        panels=tuple(panel for panel in panels if panel is not None),
+        tables=(_group_table(groups), *_detail_tables(calibration, roc)),
+        notes=tuple(notes),
+    )
+
+
+def _rates(groups: list[Group], labels: dict[str, str], sensitive: str) -> Panel | None:
+    values = []
+    for group in groups:
+        for key, name in _RATES.items():
+            rate = getattr(group, key)
+            if rate is not None and rate.value is not None:
+                values.append(
+                    {
+                        "name": name,
+                        "series": labels[group.group],
+                        "place": list(labels).index(group.group),
+                        "value": rate.value,
+                        "low": rate.low,
+                        "high": rate.high,
+                        "count": group.nodes,
+                    }
+                )
+    if not values:
+        return None
+    series = Series(list(labels.values()))
+    scale = alt.Scale(domain=[0, 1])
+    axis = alt.Axis(format="%")
+    y = alt.Y("name:N", title=None, sort=None, scale=alt.Scale(domain=list(_RATES.values())))
+    offset = alt.YOffset("place:O", sort="ascending")  # by number: a text here would become part of an expression
+    tips = tip(series="group", name="rate", value="share", low="low", high="high", count="nodes in the group")
+    bar = chart_of(known(values, "low", "high")).mark_rule(strokeWidth=2).encode(
+        x=alt.X("low:Q", title="share of the group", scale=scale, axis=axis),
+        x2="high:Q", y=y, yOffset=offset, color=series.color(),
+    )  # fmt: skip
+    mark = chart_of(values).mark_point(size=70, filled=True, opacity=1).encode(
+        x=alt.X("value:Q", title="share of the group", scale=scale, axis=axis),
+        y=y, yOffset=offset, color=series.color(), shape=series.shape(), tooltip=tips,
+    )  # fmt: skip
+    said = listed([f"{row['series']} {row['name']}: {percent(float(str(row['value'])))}" for row in values], 9)
+    height = 3 * max(44, 18 * len(labels))
+    return Panel(
+        "groups-rates",
+        "Rates, with 95% intervals",
+        f"Rates by {sensitive}. {said}.",
+        layered(bar, mark, height=height),
+    )
+
+
+def _scores(found: list[Scores], labels: dict[str, str], sensitive: str) -> Panel | None:
+    values: Values = []
+    for scores in found:
+        total = sum(scores.counts)
+        for place, counted in enumerate(scores.counts):
+            low, high = scores.edges[place], scores.edges[place + 1]
+            row = {"series": labels[scores.group], "share": counted / total if total else 0.0, "count": counted}
+            values.append(row | {"x": (low + high) / 2, "low": low, "high": high})
+    if not values:
+        return None
+    series = Series(list(labels.values()), symbol="stroke")
+    seen = [row for row in values if row["count"]] or values
+    ends = [min(row["low"] for row in seen), max(row["high"] for row in seen)]  # empty steps at the ends are left out
+    values = [row for row in values if ends[0] <= row["x"] <= ends[1]]
+    tips = tip(series="group", low="score from", high="score to", share="share of the group", count="nodes")
+    line = chart_of(values).mark_line(interpolate="step", strokeWidth=2, point=False).encode(
+        x=alt.X("x:Q", title="score (how sure the model is of a yes)", scale=alt.Scale(domain=ends, nice=False)),
+        y=alt.Y("share:Q", title="share of the group", axis=alt.Axis(format="%")),
+        color=series.color(), strokeDash=series.dash(),
+    )  # fmt: skip
+    spots = chart_of(values).mark_point(size=160, opacity=0, filled=True).encode(x="x:Q", y="share:Q", tooltip=tips)
+    alt_text = f"Share of each group of {sensitive} by score, in {len(found[0].counts)} steps."
+    return Panel("groups-scores", "Scores", alt_text, layered(line, spots, height=240))
+
+
+def _calibration(found: list[Calibration], labels: dict[str, str]) -> Panel | None:
+    values = [
+        {
+            "series": labels[group.group],
+            "predicted": b.predicted,
+            "observed": b.observed,
+            "low": b.low,
+            "high": b.high,
+            "count": b.nodes,
+        }
+        for group in found
+        for b in group.bins[:50]
+    ]
+    if not values:
+        return None
+    series = Series(list(labels.values()))
+    scale = alt.Scale(domain=[0, 1])
+    x = alt.X("predicted:Q", title="mean score", scale=scale, axis=alt.Axis(format="%"))
+    y_title = "share that is really positive"
+    y = alt.Y("observed:Q", title=y_title, scale=scale, axis=alt.Axis(format="%"))
+    tips = tip(
+        series="group", predicted="mean score", observed="really positive", low="low", high="high", count="nodes"
+    )
+    bar = chart_of(known(values, "low", "high")).mark_rule(strokeOpacity=0.5, strokeWidth=1.5).encode(
+        x=x, y=alt.Y("low:Q", title=y_title, scale=scale, axis=alt.Axis(format="%")), y2="high:Q", color=series.color()
+    )  # fmt: skip
+    line = chart_of(values).mark_line(strokeWidth=1.5).encode(x=x, y=y, color=series.color())
+    mark = chart_of(values).mark_point(size=55, filled=True, opacity=1).encode(
+        x=x, y=y, color=series.color(), shape=series.shape(), tooltip=tips
+    )  # fmt: skip
+    text = "Share of positives against the mean score, per group; on the diagonal a score means what it says."
+    chart = layered(_diagonal("predicted", "observed"), bar, line, mark, height=260)
+    return Panel("groups-calibration", "Calibration", text, chart)
+
+
+def _roc(found: list[Roc], labels: dict[str, str]) -> Panel | None:
+    values = [
+        {"series": labels[group.group], "fpr": fpr, "tpr": tpr, "order": place, "auc": group.auc}
+        for group in found
+        for place, (fpr, tpr) in enumerate(group.points)
+    ]
+    if not values:
+        return None
+    series = Series(list(labels.values()), symbol="stroke")
+    scale = alt.Scale(domain=[0, 1])
+    x = alt.X("fpr:Q", title="yes when wrong", scale=scale, axis=alt.Axis(format="%"))
+    y = alt.Y("tpr:Q", title="yes when right", scale=scale, axis=alt.Axis(format="%"))
+    tips = tip(series="group", auc="AUC", fpr="yes when wrong", tpr="yes when right")
+    line = chart_of(values).mark_line(strokeWidth=2).encode(
+        x=x, y=y, order="order:Q", color=series.color(), strokeDash=series.dash()
+    )  # fmt: skip
+    spots = chart_of(values).mark_point(size=120, opacity=0, filled=True).encode(x=x, y=y, tooltip=tips)
+    said = listed([f"{labels[group.group]} AUC {number(group.auc)}" for group in found], MOST)
+    return Panel("groups-ranking", "Ranking (ROC)", f"ROC curve of each group. {said}.",
+                 layered(_diagonal("fpr", "tpr"), line, spots, height=260))  # fmt: skip
+
+
+def _diagonal(x: str, y: str) -> alt.Chart:
+    line = chart_of([{x: 0, y: 0}, {x: 1, y: 1}]).mark_line(color=NEUTRAL, strokeDash=[4, 4], strokeWidth=1.2)
+    return cast(alt.Chart, line.encode(x=f"{x}:Q", y=f"{y}:Q"))
+
+
+def _group_table(groups: list[Group]) -> Table:
+    columns = ("group", "nodes", "positive labels", *_RATES.values(), "note")
+    rows = []
+    for group in groups[:300]:
+        rates = []
+        for key in _RATES:
+            rate = getattr(group, key)
+            value = None if rate is None else rate.value
+            interval = (
+                ""
+                if value is None or rate.low is None or rate.high is None
+                else f" ({span(rate, scale=100, digits=1)})"
+            )
+            rates.append(percent(value) + interval)
+        note = "small group" if group.small else ""
+        rows.append((group.group, count(group.nodes), count(group.positives), *rates, note))
+    return Table("Groups: counts and rates, 95% intervals in brackets", columns, rows)
+
+
+def _detail_tables(calibration: list[Calibration], roc: list[Roc]) -> tuple[Table, ...]:
+    tables = []
+    if calibration:
+        rows = [
+            (group.group, percent(b.predicted), percent(b.observed), span(b, scale=100, digits=1), count(b.nodes))
+            for group in calibration[:MOST]
+            for b in group.bins[:50]
+        ]
+        columns = ("group", "mean score", "really positive", "95% interval", "nodes")
+        tables.append(Table("Calibration", columns, rows))
+    if roc:
+        ranking = [(group.group, number(group.auc), span(group)) for group in roc[:300]]
+        tables.append(Table("Ranking within each group", ("group", "AUC", "95% interval"), ranking))
+    return tuple(tables)

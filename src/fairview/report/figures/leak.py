@@ -1,0 +1,179 @@
+"""Figure 1: how strongly is each channel tied to the sensitive attribute, before and after propagation?
+
+Paper: Figure 2(c)-(d), correlation variation; there the first eight channels, here all of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+
+from fairview.report.documents import Audit, Channel
+from fairview.report.figures.charts import (
+    BLUE,
+    NEUTRAL,
+    VERMILLION,
+    Figure,
+    Panel,
+    Table,
+    Values,
+    chart_of,
+    layered,
+    tip,
+)
+from fairview.report.words import count, distinct, listed, number, percent, plural
+
+MOST_DRAWN, MOST_LISTED = 40, 300
+_KINDS = ("the sensitive attribute", "leaking", "other channels")
+
+
+def leak_figure(audit: Audit) -> Figure | None:
+    """A dumbbell per channel, the largest rise first; the sensitive attribute itself on top for scale."""
+    channels = sorted((c for c in audit.channels if c.correlation[0] is not None), key=_order)
+    if not channels:
+        return None
+    hops = len(channels[0].correlation) - 1
+    sensitive = audit.graph.sensitive or "the sensitive attribute"
+    drawn = channels[:MOST_DRAWN]
+    leaking = [channel for channel in channels if channel.leaking and not channel.sensitive]
+    words = f": {listed([c.name for c in leaking])}" if leaking else ""
+    alt_text = (
+        f"Absolute correlation with {sensitive} of {plural(len(drawn), 'channel')}, before propagation and after "
+        f"{plural(hops, 'hop')}. {plural(len(leaking), 'channel')} called leaking{words}."
+    )
+    others = [channel for channel in channels if not channel.sensitive]
+    rising = max(others, key=_change, default=None)
+    are = "are" if len(leaking) > 1 else "is"
+    answer = f"{len(leaking) or 'None'} of {plural(len(others), 'column')} {are} called leaking{words}."
+    if rising is not None and _change(rising) > 0:
+        answer += f" The largest rise is {number(_change(rising), 2)} ({rising.name})."
+    notes = [audit.rule] if audit.rule else []
+    if len(drawn) < len(channels):
+        notes.append(
+            f"Drawn: the first {len(drawn)} of {len(channels):,} channels, leaking ones and largest rises first."
+        )
+    leaks = [found for found in audit.label_leaks if found.auc is not None]
+    if leaks:
+        notes.append(
+            "Too good to be true: these columns alone predict the label with an AUC of "
+            f"{number(audit.label_leak_threshold or 0.95, 2)} or more, and may be a copy of it: "
+            f"{listed([f'{found.name} ({number(found.auc)})' for found in leaks], 8)}."
+        )
+    panel = Panel("leak", f"Correlation with {sensitive}, before and after propagation", alt_text, _chart(drawn, hops))
+    return Figure(
+        key="leak",
+        heading="Does the graph leak the sensitive attribute?",
+        reading=f"Each line is one column of the data. The hollow mark is how strongly it is tied to {sensitive} in "
+        "the table; the filled mark is the same after each node has looked at its neighbours. A line that moves to the "
+        "right says more about the sensitive attribute than before: a harmless column has become a clue.",
+        panels=(panel,),
+        tables=(_table(channels, hops), *_homophily(audit)),
+        notes=tuple(notes),
+        answer=answer,
+    )
+
+
+def _order(channel: Channel) -> tuple[bool, bool, float]:
+    return (not channel.sensitive, not channel.leaking, -_change(channel))
+
+
+def _change(channel: Channel) -> float:
+    if channel.change is not None:
+        return channel.change
+    first, last = channel.correlation[0], channel.correlation[-1]
+    return 0.0 if first is None or last is None else abs(last) - abs(first)
+
+
+def _chart(channels: list[Channel], hops: int) -> alt.LayerChart:
+    labels = distinct([channel.name for channel in channels])
+    lines: Values = []
+    marks: Values = []
+    for label, channel in zip(labels, channels, strict=True):
+        kind = _KINDS[0 if channel.sensitive else 1 if channel.leaking else 2]
+        sizes = [abs(value) for value in channel.correlation if value is not None]
+        row: dict[str, Any] = {"name": label, "series": kind, "change": _change(channel)}
+        lines.append(row | {"low": min(sizes), "high": max(sizes)})
+        marks += [
+            row | {"hop": hop, "value": abs(value), "signed": value, "text": _hop_name(hop)}
+            for hop, value in enumerate(channel.correlation)
+            if value is not None
+        ]
+    names = alt.Y(
+        "name:N",
+        sort=None,
+        scale=alt.Scale(domain=labels),
+        title=None,
+        axis=alt.Axis(grid=True, ticks=False, domain=False),
+    )
+    colour = alt.Color("series:N", title=None, scale=alt.Scale(domain=list(_KINDS), range=[NEUTRAL, VERMILLION, BLUE]))
+    scale = alt.Scale(domain=[0, 1] if max(row["high"] for row in lines) > 0.5 else [0, 0.5], nice=False)
+    title = "absolute correlation (0 none, 1 the same)"
+    line = chart_of(lines).mark_rule(strokeWidth=2, strokeOpacity=0.65).encode(
+        y=names, x=alt.X("low:Q", scale=scale, title=title), x2="high:Q", color=colour
+    )  # fmt: skip
+    tips = tip(name="channel", series="", text="where", signed="correlation", change="change of |correlation|")
+    end = f"datum.hop == {hops}" if hops else "datum.hop == 0"
+    mark = chart_of(marks).mark_point(strokeWidth=1.8, opacity=1).encode(
+        y=names,
+        x=alt.X("value:Q", scale=scale, title=title),
+        color=colour,
+        shape=alt.Shape(
+            "series:N", title=None, scale=alt.Scale(domain=list(_KINDS), range=["diamond", "triangle-right", "circle"])
+        ),
+        fill=alt.condition(end, colour, alt.value("#ffffff"), legend=None),
+        size=alt.condition(f"datum.hop > 0 && datum.hop < {hops}", alt.value(14), alt.value(60)),
+        tooltip=tips,
+    )  # fmt: skip
+    return layered(line, mark, height=max(60, 20 * len(channels)))
+
+
+def _hop_name(hop: int) -> str:
+    return "in the table" if hop == 0 else f"after {plural(hop, 'hop')}"
+
+
+def _table(channels: list[Channel], hops: int) -> Table:
+    columns = [
+        "channel",
+        *(_hop_name(hop) for hop in range(hops + 1)),
+        "change of size",
+        "p-value at the end",
+        "p-value of the leak",
+        "rank before → after",
+    ]
+    rows = []
+    for channel in channels[:MOST_LISTED]:
+        last_p = channel.p_value[-1] if channel.p_value else None
+        leak_p = min((p for p in channel.leak_p_value or [] if p is not None), default=None)
+        ranks = channel.rank or []
+        said = "sensitive" if channel.sensitive else "leaking" if channel.leaking else ""
+        said = "constant" if channel.constant and not said else said
+        rows.append((
+            channel.name,
+            *(_with_interval(channel, hop) for hop in range(hops + 1)),
+            number(_change(channel)),
+            *("–" if p is None else number(p) for p in (last_p, leak_p)),
+            f"{ranks[0]} → {ranks[-1]}" if ranks else "–",
+            said,
+        ))  # fmt: skip
+    more = f", the first {MOST_LISTED} of {len(channels):,}" if len(channels) > MOST_LISTED else ""
+    return Table(f"Correlation of each channel with the sensitive attribute{more}", (*columns, "note"), rows)
+
+
+def _with_interval(channel: Channel, hop: int) -> str:
+    text = number(channel.correlation[hop])
+    low = channel.low[hop] if channel.low and hop < len(channel.low) else None
+    high = channel.high[hop] if channel.high and hop < len(channel.high) else None
+    return text if low is None or high is None else f"{text} ({number(low, 2)} to {number(high, 2)})"
+
+
+def _homophily(audit: Audit) -> tuple[Table, ...]:
+    """How much people are linked to their own group."""
+    rows = [
+        (found.group, count(found.nodes), percent(found.homophily), number(found.mean_degree, 1))
+        for found in audit.homophily_by_group
+    ]
+    if audit.homophily is not None or rows:
+        rows.append(("all", count(audit.graph.nodes), percent(audit.homophily), "–"))
+    columns = ("group", "nodes", "links within the group", "links per node")
+    return (Table("Who is linked to whom", columns, rows),) if rows else ()

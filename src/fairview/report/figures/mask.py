@@ -1,0 +1,79 @@
+"""Figure 2: which channels does the model hide from itself, and are they the ones that leak?"""
+
+from __future__ import annotations
+
+import altair as alt
+
+from fairview.report.documents import Kept
+from fairview.report.figures.charts import BLUE, NEUTRAL, Figure, Panel, Table, Values, chart_of, known, layered, tip
+from fairview.report.words import distinct, listed, number, percent, plural
+
+MOST_DRAWN, MOST_LISTED, NAMED = 60, 300, 3
+
+
+def mask_figure(keep: list[Kept], sensitive: str) -> Figure | None:
+    """Probability of keeping a channel against its correlation before and after propagation."""
+    channels = sorted(keep, key=lambda kept: kept.keep_probability)
+    drawn = [kept for kept in channels if kept.correlation_after is not None][:MOST_DRAWN]
+    if not drawn:
+        return None
+    alt_text = (
+        f"Probability that a channel is kept, for {plural(len(drawn), 'channel')}, against its correlation with "
+        f"{sensitive}. Kept least: {listed([f'{k.name} ({percent(k.keep_probability)})' for k in drawn[:NAMED]])}."
+    )
+    rows = [
+        (k.name, percent(k.keep_probability), number(k.correlation_before), number(k.correlation_after))
+        for k in channels[:MOST_LISTED]
+    ]
+    columns = ("channel", "kept with probability", "correlation in the table", "correlation after propagation")
+    return Figure(
+        key="mask",
+        heading="What did the model hide from itself?",
+        reading="FairVGNN learns how often each column may be seen. Low marks are columns that are mostly hidden. If "
+        "hiding follows the leak, the marks on the right (strongly tied to the sensitive attribute) should lie low.",
+        panels=(Panel("mask", "Probability of being kept", alt_text, _chart(drawn)),),
+        tables=(Table("Probability of being kept, the least kept first", columns, rows),),
+        notes=(f"The {NAMED} least kept channels are named.",) if len(drawn) > NAMED else (),
+    )
+
+
+def _chart(drawn: list[Kept]) -> alt.LayerChart:
+    labels = distinct([kept.name for kept in drawn], limit=34)
+    values: Values = [
+        {
+            "name": label,
+            "keep": kept.keep_probability,
+            "before": None if kept.correlation_before is None else abs(kept.correlation_before),
+            "after": abs(kept.correlation_after or 0.0),
+            "left": kept.correlation_before,
+            "right": kept.correlation_after,
+        }
+        for label, kept in zip(labels, drawn, strict=True)
+    ]
+    both = known(values, "before")
+    largest = max([row["after"] for row in values] + [row["before"] for row in both])
+    scale = alt.Scale(domain=[0, 1 if largest > 0.5 else 0.5])
+    x_title, y_title = "absolute correlation with the sensitive attribute", "probability of being kept"
+    y = alt.Y("keep:Q", title=y_title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"))
+    kinds = ("before propagation", "after propagation")
+    colour = alt.Color("series:N", title=None, scale=alt.Scale(domain=list(kinds), range=[NEUTRAL, BLUE]))
+    shape = alt.Shape("series:N", title=None, scale=alt.Scale(domain=list(kinds), range=["circle", "square"]))
+    tips = tip(name="channel", keep="kept with probability", left="correlation before", right="correlation after")
+    line = chart_of(both).mark_rule(color=NEUTRAL, opacity=0.5).encode(
+        x=alt.X("before:Q", scale=scale, title=x_title), x2="after:Q", y=y
+    )  # fmt: skip
+    marks = [row | {"x": row["before"], "series": kinds[0]} for row in both]
+    marks += [row | {"x": row["after"], "series": kinds[1]} for row in values]
+    mark = chart_of(marks).mark_point(size=55, strokeWidth=1.8, opacity=1).encode(
+        x=alt.X("x:Q", scale=scale, title=x_title),
+        y=y,
+        color=colour,
+        shape=shape,
+        fill=alt.condition("datum.series == 'after propagation'", colour, alt.value("#ffffff"), legend=None),
+        tooltip=tips,
+    )  # fmt: skip
+    named = [row | {"end": max(row["after"], row["before"] or 0.0)} for row in values[:NAMED]]
+    name = chart_of(named).mark_text(align="left", dx=8, dy=1, color=NEUTRAL, limit=150).encode(
+        x=alt.X("end:Q", scale=scale, title=x_title), y=y, text="name:N"
+    )  # fmt: skip
+    return layered(line, mark, name, height=320)

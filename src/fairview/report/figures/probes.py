@@ -1,0 +1,97 @@
+"""Figure 7: how well can the sensitive attribute be guessed from the data, and from what the model makes of them?"""
+
+from __future__ import annotations
+
+import altair as alt
+
+from fairview.report.documents import Audit, Probe, Theorem2
+from fairview.report.figures.charts import Figure, Panel, Series, Table, Values, chart_of, known, layered, rule, tip
+from fairview.report.words import distinct, listed, method_name, number, span
+
+MOST = 40
+_SOURCES = {"X": "the table (X)", "S X": "after 1 hop (S X)", "S² X": "after 2 hops (S² X)"}
+
+
+def probe_figure(audit: Audit) -> Figure | None:
+    """AUC of a guess of the sensitive attribute, with the chance level marked."""
+    model = audit.model
+    found = [(_SOURCES.get(probe.on, probe.on), probe) for probe in audit.probe]
+    found += [(f"inside {method_name(p.model)}", p) for p in (model.representations if model else [])]
+    found = [(name, probe) for name, probe in found if probe.auc is not None][:MOST]
+    if not found:
+        return None
+    sensitive = audit.graph.sensitive or "the sensitive attribute"
+    said = "; ".join(f"{name}, {probe.probe}: {number(probe.auc)}" for name, probe in found[:8])
+    rows = [(name, probe.probe, number(probe.auc), span(probe)) for name, probe in found]
+    tables = [Table(f"AUC of guessing {sensitive}", ("guessed from", "kind of guess", "AUC", "95% interval"), rows)]
+    theorem = _theorem(model.theorem2) if model and model.theorem2 else None
+    return Figure(
+        key="probes",
+        heading="How well can the sensitive attribute be guessed?",
+        reading=f"A second, separate model tries to guess {sensitive}. At 0.5 it is no better than a coin; at 1 it is "
+        "always right. The further right a mark, the more of the sensitive attribute is still in there. A good guess "
+        "proves a leak; a bad one does not prove that there is none.",
+        panels=(Panel("probes", f"Guessing {sensitive}", f"AUC of guessing {sensitive}. {said}.", _chart(found)),),
+        tables=(*tables, *((theorem,) if theorem else ())),
+        answer=f"Best guess by source: {listed(_best(found), 8)}.",
+    )
+
+
+def _best(found: list[tuple[str, Probe]]) -> list[str]:
+    """The higher of the kinds of guess, by what was guessed from."""
+    best: dict[str, float] = {}
+    for name, probe in found:
+        best[name] = max(best.get(name, 0.0), probe.auc or 0.0)
+    return [f"{name} {number(auc, 2)}" for name, auc in best.items()]
+
+
+def _chart(found: list[tuple[str, Probe]]) -> alt.LayerChart:
+    names = list(dict.fromkeys(name for name, _ in found))
+    labels = dict(zip(names, distinct(names), strict=True))
+    kinds = list(dict.fromkeys(probe.probe for _, probe in found))
+    short = dict(zip(kinds, distinct(kinds, limit=30), strict=True))
+    values: Values = [
+        {
+            "name": labels[name],
+            "series": short[p.probe],
+            "place": kinds.index(p.probe),
+            "value": p.auc,
+            "low": p.low,
+            "high": p.high,
+        }
+        for name, p in found
+    ]
+    series = Series(list(short.values()))
+    least = min([0.4, *(row["value"] for row in values), *(row["low"] for row in known(values, "low"))])
+    scale = alt.Scale(domain=[max(0.0, least), 1])
+    x = alt.X("value:Q", title="AUC of the guess", scale=scale)
+    y = alt.Y("name:N", title=None, sort=None, scale=alt.Scale(domain=list(labels.values())))
+    offset = alt.YOffset("place:O", sort="ascending")  # by number: a text here would become part of an expression
+    tips = tip(name="guessed from", series="kind of guess", value="AUC", low="low", high="high")
+    bar = chart_of(known(values, "low", "high")).mark_rule(strokeWidth=2).encode(
+        x=alt.X("low:Q", scale=scale, title="AUC of the guess"), x2="high:Q", y=y, yOffset=offset, color=series.color()
+    )  # fmt: skip
+    mark = chart_of(values).mark_point(size=70, filled=True, opacity=1).encode(
+        x=x, y=y, yOffset=offset, color=series.color(), shape=series.shape(), tooltip=tips
+    )  # fmt: skip
+    return layered(rule(0.5, "chance", scale), bar, mark, height=max(120, 34 * len(labels) + 20))
+
+
+def _theorem(found: Theorem2) -> Table:
+    def holds(value: bool | None) -> str:
+        return "not checked" if value is None else "holds" if value else "does not hold"
+
+    rows = [
+        ("Does the theorem apply?", f"{'yes' if found.applies else 'no'}{': ' + found.reason if found.reason else ''}")
+    ]
+    rows += [
+        (name, number(value, 4))
+        for name, value in (("χ", found.chi), ("ε", found.epsilon), ("difference of the groups' means", found.left))
+        if value is not None
+    ]
+    if found.printed is not None:
+        rows.append(("bound as printed in the paper", f"{number(found.printed, 4)}: {holds(found.printed_holds)}"))
+    if found.corrected is not None:
+        rows.append(("bound, corrected", f"{number(found.corrected, 4)}: {holds(found.corrected_holds)}"))
+    rows += [("assumes", text) for text in found.assumptions]
+    return Table("The paper's bound on the difference between the groups (Theorem 2)", ("", ""), rows)

@@ -1,0 +1,141 @@
+"""What is in this folder that can be reported? A run, several seeds, an audit, a comparison, or nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, RootModel, ValidationError
+
+from fairview.errors import InputError
+from fairview.report.documents import Audit, Comparison, Epoch, Evaluation, RunRecord, shown
+
+LARGEST_FILE = 64 * 2**20  # bytes; the documents of a run are a few hundred kB
+MOST_SEEDS = 1000
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+class Metrics(RootModel[dict[str, Evaluation]]):
+    """metrics.json: an evaluation per split."""
+
+
+class Study(RootModel[dict[str, Any]]):
+    """study.json: what was asked of a comparison; shown as it is."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One seed's documents."""
+
+    name: str
+    record: RunRecord | None = None
+    metrics: dict[str, Evaluation] | None = None
+    history: tuple[Epoch, ...] = ()
+    audit: Audit | None = None
+
+    @property
+    def test(self) -> Evaluation | None:
+        return (self.metrics or {}).get("test")
+
+
+@dataclass(frozen=True)
+class Content:
+    """All that a report can say; empty parts are left out of it."""
+
+    title: str
+    runs: tuple[Run, ...] = ()
+    audit: Audit | None = None
+    comparison: Comparison | None = None
+    study: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def run(self) -> Run | None:
+        """The run whose details are shown: the first with an audit, else the first."""
+        return next((run for run in self.runs if run.audit is not None), self.runs[0] if self.runs else None)
+
+
+def read_folder(folder: str | Path) -> Content:
+    """Read what there is.
+
+    Raises:
+        InputError: there is nothing to report, or a document is not what it must be.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such folder. Give a run, audit or comparison folder, such as runs/latest.")
+    alone = _run(folder, "")
+    inner = sorted((path for path in folder.glob("seed-*") if path.is_dir()), key=_seed_order)[:MOST_SEEDS]
+    seeds = tuple(run for path in inner if (run := _run(path, path.name)) is not None)
+    runs = (alone,) if alone is not None else seeds
+    audit = _read(folder / "audit.json", Audit) or next((run.audit for run in runs if run.audit), None)
+    comparison = _read(folder / "summary.json", Comparison)
+    if not runs and audit is None and comparison is None:
+        raise InputError(
+            f"{folder}: nothing to report. Looked for metrics.json (a run), seed-*/metrics.json (several seeds), "
+            "audit.json (an audit) and summary.json (a comparison). Make one with fairview train, audit or compare."
+        )
+    study = _read(folder / "study.json", Study) if comparison is not None else None
+    title = _title(runs, audit, comparison) or shown(folder.resolve().name)
+    return Content(title, runs, audit, comparison, study.root if study else {})
+
+
+def _run(folder: Path, name: str) -> Run | None:
+    metrics = _read(folder / "metrics.json", Metrics)
+    record = _read(folder / "run.json", RunRecord)
+    if metrics is None and record is None:
+        return None
+    label = f"seed {record.seed}" if record is not None and record.seed is not None else shown(name)
+    splits = None if metrics is None else {shown(split): found for split, found in metrics.root.items()}
+    return Run(label, record, splits, _history(folder / "history.jsonl"), _read(folder / "audit.json", Audit))
+
+
+def _history(path: Path) -> tuple[Epoch, ...]:
+    lines = (_bytes(path) or b"").splitlines()
+    return tuple(_parse(line, Epoch, f"{path}: line {number}") for number, line in enumerate(lines, 1) if line.strip())
+
+
+def _read(path: Path, model: type[_Model]) -> _Model | None:
+    data = _bytes(path)
+    return None if data is None else _parse(data, model, str(path))
+
+
+def _bytes(path: Path) -> bytes | None:
+    """The file's content; None if there is none. A pipe or a device is not waited for."""
+    try:
+        if not path.exists():
+            return None
+        if not path.is_file():
+            raise InputError(f"{path}: is not a file.")
+        if path.stat().st_size > LARGEST_FILE:
+            raise InputError(f"{path}: has {path.stat().st_size:,} bytes; expected at most {LARGEST_FILE:,}.")
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: can't be read ({error.strerror or error}).") from None
+
+
+def _parse(data: bytes, model: type[_Model], place: str) -> _Model:
+    try:
+        return model.model_validate_json(data)
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_context=False, include_input=False)
+        said = [
+            f"{place}: {'.'.join(str(part) for part in problem['loc']) or 'document'}: {problem['msg'].lower()}."[:400]
+            for problem in found[:5]
+        ]
+        more = [f"{place}: and {len(found) - 5:,} problems more."] if len(found) > 5 else []
+        hint = [f"{place}: make it again with this version of fairview, or remove it."]
+        raise InputError([shown(line) for line in said + more + hint]) from None
+
+
+def _title(runs: tuple[Run, ...], audit: Audit | None, comparison: Comparison | None) -> str:
+    """Where the data come from."""
+    candidates = [comparison.graph.source] if comparison else []
+    candidates += [audit.graph.source] if audit else []
+    candidates += [run.record.data.source for run in runs if run.record]
+    return next((source for source in candidates if source), "")
+
+
+def _seed_order(path: Path) -> tuple[int, str]:
+    digits = path.name.removeprefix("seed-")
+    return (int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 10 else 10**9, path.name)

@@ -1,0 +1,192 @@
+"""How does content become one HTML file that needs nothing else? Template, style, one script, charts as JSON.
+
+Nothing from the data becomes markup: Jinja escapes every text, charts are JSON in which `<` can't appear, and the
+content security policy allows the one script whose hash it names, no connection, and no evaluation of strings.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from fairview._version import __version__
+from fairview.report.documents import RunRecord, shown
+from fairview.report.figures import Figure, figures_of
+from fairview.report.figures.charts import Table
+from fairview.report.folder import Content
+from fairview.report.verdict import verdict_of
+from fairview.report.words import count, listed, plural
+
+_CONTENTS = {
+    "leak": "Leak",
+    "mask": "Masks",
+    "probes": "Guessing",
+    "tradeoff": "Cost of fairness",
+    "comparison": "Differences",
+    "groups": "Groups",
+    "thresholds": "Thresholds",
+    "training": "Training",
+}  # the figures by one or two words
+
+
+@dataclass(frozen=True)
+class Section:
+    """A list of facts at the end of the page."""
+
+    heading: str
+    facts: tuple[tuple[str, str], ...]
+
+
+def render(content: Content) -> str:
+    """The page."""
+    return page(content, figures_of(content))
+
+
+def page(content: Content, figures: list[Figure]) -> str:
+    """The page with figures that are already made."""
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_resource),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    script = bundle()
+    return environment.get_template("page.html.j2").render(
+        title=content.title,
+        kind=_kind(content),
+        verdict=verdict_of(content),
+        figures=figures,
+        short=_CONTENTS,
+        sections=_sections(content),
+        notes=_notes(content),
+        style=Markup(_resource("page.css")),  # noqa: S704 (our own file)
+        script=Markup(script),  # noqa: S704 (our own script, with the libraries it needs)
+        script_hash=_hash(script),
+        spec=lambda panel: Markup(inert_json(panel.spec())),  # noqa: S704 (no `<` in it)
+        version=__version__,
+        is_number=_is_number,
+    )
+
+
+def inert_json(document: Any) -> str:
+    r"""JSON that can't end the element it stands in.
+
+    Example:
+        >>> inert_json({"name": "</script>"})
+        '{"name":"\\u003c/script\\u003e"}'
+    """
+    text = json.dumps(document, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+@cache
+def bundle() -> str:
+    """Vega, Vega-Lite, Vega-Embed and our few lines that draw with them, as one script; no network is needed."""
+    import vl_convert
+
+    script = str(vl_convert.javascript_bundle(_resource("page.js")))
+    return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def _hash(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def _resource(name: str) -> str:
+    return resources.files("fairview.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _kind(content: Content) -> str:
+    if content.comparison is not None:
+        return "Comparison"
+    if len(content.runs) > 1:
+        return f"{len(content.runs)} runs"
+    return "Run" if content.runs else "Graph audit"
+
+
+def _sections(content: Content) -> list[Section]:
+    """Data, settings, versions: how to make it again."""
+    record = content.run.record if content.run else None
+    sections = [Section("Data", tuple(_data(content, record)))]
+    audit = content.audit
+    if audit is not None and audit.channels:
+        level = "unknown" if audit.level is None else f"{audit.level:g}"
+        facts = (("operator", audit.operator), ("hops", count(audit.hops)))
+        sections.append(
+            Section("How leaks were measured", (*facts, ("permutations", count(audit.permutations)), ("level", level)))
+        )
+    if content.comparison is not None:
+        asked = {name: value for name, value in content.study.items() if name not in ("kind", "version", "graph")}
+        trials = {"splits": content.comparison.splits, "seeds": content.comparison.seeds}
+        sections.append(
+            Section("Study", tuple((shown(name), _plain(value)) for name, value in (trials | asked).items()))
+        )
+    if record is not None:
+        sections.append(Section("Settings", tuple(_settings(content, record))))
+        versions = [*record.versions.items(), ("platform", record.platform)]
+        sections.append(Section("Versions", tuple((name, text) for name, text in versions if text)))
+    return sections
+
+
+def _data(content: Content, record: RunRecord | None) -> Iterator[tuple[str, str]]:
+    graph = content.audit.graph if content.audit else content.comparison.graph if content.comparison else None
+    yield "source", content.title
+    if graph is not None:
+        yield "nodes", count(graph.nodes)
+        yield "edges", count(graph.edges)
+        yield "sensitive attribute", graph.sensitive or "unknown"
+        yield from ((f"group {name}", plural(size, "node")) for name, size in list(graph.groups.items())[:50])
+        if graph.sensitive_channels:
+            yield "sensitive channels among the features", listed(graph.sensitive_channels, 12)
+    sha256 = (record.data.sha256 if record else "") or (graph.sha256 if graph else "")
+    if sha256:
+        yield "sha256 of the graph", sha256
+    if record is not None:
+        yield from ((f"sha256 of {name}", text) for name, text in record.data.files.items())
+        yield from (("note", note) for note in record.data.notes[:50])
+
+
+def _settings(content: Content, record: RunRecord) -> Iterator[tuple[str, str]]:
+    seeds = [str(run.record.seed) for run in content.runs if run.record and run.record.seed is not None]
+    yield "method", record.method
+    yield ("seeds" if len(seeds) > 1 else "seed"), listed(seeds, 20) or "none"
+    yield "epochs", f"{count(record.epochs)}{f', number {record.best_epoch:,} kept' if record.best_epoch else ''}"
+    for name, value in record.parameters.items():
+        yield name, _plain(value)
+    yield from (("left out of the selection", shown(str(note))) for note in record.selection_left_out[:20])
+    if record.identity:
+        yield "hash of settings and data", record.identity
+
+
+def _plain(value: Any) -> str:
+    """A setting as text."""
+    return shown(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+def _notes(content: Content) -> list[str]:
+    """What the documents remark, but for what stands among the data already."""
+    audit, run = content.audit, content.run
+    found = [*(content.comparison.notes if content.comparison else [])]
+    if audit is not None:
+        found += [*audit.notes, *(audit.model.notes if audit.model else [])]
+        found += [f"{name} is undefined: {reason}." for name, reason in audit.undefined.items()]
+    told = run.record.data.notes if run is not None and run.record is not None else []
+    return [note for note in found if note not in told][:50]
+
+
+def _is_number(table: Table, column: int) -> bool:
+    """Is this a column of numbers, to be set to the right?"""
+    cells = [row[column] for row in table.rows]
+    return bool(cells) and all(
+        cell[:1].isdigit() or cell[:1] in "−–" or cell in ("undefined", "unknown") for cell in cells
+    )

@@ -1,0 +1,23 @@
+"""Is it fair, and how sure can one be? The answer in plain words, by rules that the page states."""
+
+from __future__ import annotations
+
+from fairview.report.folder import Content
+from fairview.report.verdict.comparison import comparison_verdict
+from fairview.report.verdict.graph import graph_verdict
+from fairview.report.verdict.model import measure, model_verdict
+from fairview.report.verdict.parts import Fact, Verdict
+
+__all__ = ["Fact", "Verdict", "verdict_of"]
+
+
+def verdict_of(content: Content) -> Verdict:
+    """On the model if there is one, else on the comparison, else on the graph."""
+    measured = measure(content)
+    if measured is not None:
+        return model_verdict(content, measured)
+    if content.comparison is not None:
+        return comparison_verdict(content.comparison)
+    if content.audit is not None:
+        return graph_verdict(content.audit)
+    return Verdict("unsure", "This run has no test numbers.", ("Nothing was measured on nodes that it had not seen.",))

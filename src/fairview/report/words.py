@@ -1,0 +1,132 @@
+"""How are numbers said? Percent, points, intervals, and the names of metrics and methods in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from fairview.report.documents import Interval
+
+METRIC_NAMES = {
+    "auc": "AUC",
+    "f1": "F1",
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "false_positive_rate": "false positive rate",
+    "statistical_parity_gap": "statistical parity gap",
+    "equal_opportunity_gap": "equal opportunity gap",
+    "equalized_odds_gap": "equalized odds gap",
+}
+_METHOD_NAMES = {
+    "fairvgnn": "FairVGNN",
+    "vanilla": "plain model",
+    "plain": "plain model",
+    "constant": "constant predictor",
+    "logistic-regression": "logistic regression",
+    "nifty": "NIFTY",
+    "edits": "EDITS",
+    "fairgnn": "FairGNN",
+}
+_ENCODER_NAMES = {"gcn": "GCN", "gin": "GIN", "sage": "GraphSAGE", "mlp": "MLP"}
+UNDEFINED = "undefined"
+
+
+def metric_name(metric: str) -> str:
+    return METRIC_NAMES.get(metric, metric)
+
+
+def method_name(method: str) -> str:
+    return _METHOD_NAMES.get(method, method)
+
+
+def encoder_name(encoder: str | None) -> str:
+    return _ENCODER_NAMES.get(encoder or "", encoder or "")
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number with a true minus sign, or that it is undefined.
+
+    Example:
+        >>> number(-0.25), number(None)
+        ('−0.250', 'undefined')
+    """
+    return UNDEFINED if value is None else f"{value:,.{digits}f}".replace("-", "−")
+
+
+def percent(value: float | None) -> str:
+    """A share.
+
+    Example:
+        >>> percent(0.7004)
+        '70.0%'
+    """
+    return UNDEFINED if value is None else f"{number(100 * value, 1)}%"
+
+
+def points(value: float | None) -> str:
+    """A difference of shares, in percentage points.
+
+    Example:
+        >>> points(0.0974)
+        '9.7 points'
+    """
+    return UNDEFINED if value is None else f"{number(100 * value, 1)} points"
+
+
+def span(interval: tuple[float, float] | Interval | None, *, scale: float = 1.0, digits: int = 3) -> str:
+    """An interval.
+
+    Example:
+        >>> span((0.0, 0.0974), scale=100, digits=1), span(None)
+        ('0.0 to 9.7', '–')
+    """
+    if isinstance(interval, Interval):
+        interval = None if interval.low is None or interval.high is None else (interval.low, interval.high)
+    if interval is None:
+        return "–"
+    return f"{number(scale * interval[0], digits)} to {number(scale * interval[1], digits)}"
+
+
+def count(value: int | None) -> str:
+    return "unknown" if value is None else f"{value:,}"
+
+
+def plural(value: int, word: str, many: str | None = None) -> str:
+    """A number with its noun.
+
+    Example:
+        >>> plural(1, "seed"), plural(1200, "node")
+        ('1 seed', '1,200 nodes')
+    """
+    return f"{value:,} {word if value == 1 else many or word + 's'}"
+
+
+def listed(names: Sequence[str], limit: int = 4) -> str:
+    """Names in a sentence.
+
+    Example:
+        >>> listed(["a", "b", "c"]), listed(list("abcdef"), limit=2)
+        ('a, b and c', 'a, b and 4 more')
+    """
+    if len(names) > limit:
+        return f"{', '.join(names[:limit])} and {len(names) - limit:,} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else list(names))
+
+
+def distinct(names: Iterable[str], limit: int = 60) -> list[str]:
+    """Short labels, one per name: two names that look alike when shortened, or are alike, stay apart.
+
+    Example:
+        >>> distinct(["age", "age", "x" * 9], limit=5)
+        ['age', 'age (2)', 'xxxx…']
+    """
+    used: set[str] = set()
+    labels = []
+    for name in names:
+        short = name if len(name) <= limit else name[: limit - 1] + "…"
+        label, place = short or "(no name)", 1
+        while label in used:
+            place += 1
+            label = f"{short} ({place})"
+        used.add(label)
+        labels.append(label)
+    return labels

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import fairview as fv
+from fairview.audit.graph import audit
+
+FAST = ("--permutations", 19, "--no-probes")
+
+
+@pytest.fixture
+def leaky(tmp_path):
+    """Own tables with a planted leak, and a column that is the label; ids in the order of the nodes."""
+    graph = fv.synthetic_graph(1500, seed=1)
+    names = ("plain_1", "proxy_strong", "leak_strong")
+    columns = {name: graph.features[:, graph.channel_index(name)] for name in names}
+    lines = ["id,sex,ok,paid_back," + ",".join(names)]
+    for i in range(1500):
+        values = ",".join(f"{columns[name][i]:.6f}" for name in names)
+        lines.append(f"{i:04},{'fm'[graph.sensitive[i]]},{graph.labels[i]},{graph.labels[i] * 2 + 1},{values}")
+    nodes, edges = tmp_path / "people.csv", tmp_path / "links.csv"
+    nodes.write_text("\n".join(lines) + "\n")
+    pairs = np.stack([graph.adjacency.sources, graph.adjacency.indices], axis=1)
+    edges.write_text("source,target\n" + "".join(f"{a:04},{b:04}\n" for a, b in pairs))
+    return ("--nodes", nodes, "--edges", edges, "--label", "ok", "--sensitive", "sex")
+
+
+def test_leaks_are_named_first_and_loudly(run, leaky):
+    outcome = run("audit", *leaky, "--permutations", 99, "--no-probes")
+    assert (outcome.code, outcome.err) == (0, "")
+    first, second, *rest = outcome.out.splitlines()
+    assert first.startswith("LEAKING: 1 innocuous channel leaks 'sex' after propagation: leak_strong (0.000 → 0.400 → ")
+    assert second.startswith("LABEL LEAK: the label can be read off paid_back (AUC 1.0000) alone.")
+    table = [line for line in rest if "LEAKING" in line]
+    assert len(table) == 1
+    assert "leak_strong" in table[0]
+    assert any(line.startswith("rule: A channel is leaking if") for line in rest)
+
+
+def test_json_is_all_that_is_on_standard_output_and_equals_the_audit(run):
+    outcome = run("audit", "german", *FAST, "--operator", "mean", "--hops", 1, "--format", "json")
+    assert (outcome.code, outcome.err) == (0, "")
+    expected = audit(fv.load_dataset("german"), operator="mean", hops=1, permutations=19, probes=False).to_dict()
+    assert json.loads(outcome.out) == json.loads(json.dumps(expected))
+
+
+def test_german_in_a_table_with_probes(run):
+    outcome = run("audit", "german", "--permutations", 19, "--hops", 1)
+    assert outcome.code == 0, outcome.err
+    for said in (
+        "No single innocuous channel is shown to start leaking 'Gender' within one hop.",
+        "All channels together, without its own, give 'Gender' away with AUC 0.9",
+        "80.48 % of the links join two nodes of the same group.",
+        "the attribute itself",
+        "How well Gender can be read",
+        "nonlinear",
+        "Pearson correlation; above 0: higher for 'Female'.",
+    ):
+        assert said in outcome.out
+
+
+def test_out_holds_the_document_and_what_the_report_makes_of_it(run, tmp_path, monkeypatch):
+    out = tmp_path / "new" / "audit"
+    monkeypatch.setattr("fairview.report.write_report", lambda folder: folder / "report.html")
+    outcome = run("audit", "german", *FAST, "--out", out)
+    assert outcome.code == 0, outcome.err
+    document = json.loads((out / "audit.json").read_text())
+    assert (document["kind"], document["permutations"]) == ("audit", 19)
+    assert all(str(out / name) in outcome.out.replace("\n", "") for name in ("audit.json", "report.html"))
+
+
+def test_a_run_is_audited_with_its_model(run, tmp_path):
+    folder = tmp_path / "run"
+    assert run("train", "german", "--method", "logistic-regression", "--out", folder).code == 0
+    outcome = run("audit", folder, *FAST, "--format", "json")
+    assert outcome.code == 0, outcome.err
+    document = json.loads(outcome.out)
+    assert document["graph"]["source"] == "german"
+    assert document["model"]["method"] == "logistic-regression"
+    assert json.loads((folder / "audit.json").read_text()) == document
+    assert (folder / "report.html").read_text().startswith("<!")
+
+
+def test_one_group_is_undefined_and_no_error(run, people, links):
+    people.write_text(people.read_text().replace(",m,", ",f,"))
+    given = ("--nodes", people, "--edges", links, "--label", "ok", "--sensitive", "sex")
+    outcome = run("audit", *given, *FAST)
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.startswith("Leakage is undefined: sensitive attribute 'sex': only the group 'f' has nodes")
+    document = json.loads(run("audit", *given, *FAST, "--format", "json").out)
+    assert document["channels"][0]["correlation"] == [None, None, None]
+    assert "leaking" in document["undefined"]
+
+
+def test_names_from_the_data_can_not_change_the_terminal(run, people, links):
+    people.write_text(people.read_text().replace("age", "a\x1b[31mge"))
+    outcome = run("audit", "--nodes", people, "--edges", links, "--label", "ok", "--sensitive", "sex", *FAST)
+    assert outcome.code == 0, outcome.err
+    assert "\x1b" not in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        ((), 1, "give a known dataset, a run folder, or --nodes."),
+        (("german", "--nodes", "x.csv"), 1, "give a known dataset, a run folder, or --nodes."),
+        (("--nodes", "x.csv"), 1, "own tables need --label and --sensitive."),
+        (("germen",), 1, "Did you mean 'german'?"),
+        (("german", "--operator", "max"), 2, "mean"),
+        (("german", "--hops", "0"), 2, "hops"),
+        (("german", "--permutations", "3"), 2, "permutations"),
+    ],
+)
+def test_wrong_use_is_explained(run, arguments, code, said):
+    outcome = run("audit", *arguments)
+    assert outcome.code == code
+    assert said in outcome.err
+
+
+def test_help_has_examples(run):
+    outcome = run("audit", "--help")
+    assert outcome.code == 0
+    assert "fairview audit german" in outcome.out
+    assert "fairview audit runs/german" in outcome.out

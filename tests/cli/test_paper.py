@@ -1,0 +1,97 @@
+"""`fairview paper` in its smoke version: two epochs on German."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import pytest
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # PyG's import is not ours to judge
+    import torch_geometric.nn  # noqa: F401
+
+SMALL = ("--quick", "--encoders", "gcn", "--workers", 1)
+
+
+def test_a_table_leaves_its_files_and_goes_on_where_it_was(run, tmp_path):
+    command = ("paper", "table3", *SMALL, "--methods", "vanilla,fairvgnn", "--out", tmp_path)
+    first = run(*command)
+    assert first.code == 0, first.err
+    assert "fairvgnn" in first.out
+    assert "72.41±2.10" in first.out
+    assert {"table3.md", "table3.csv", "table3.json", "paper.html"} <= {path.name for path in tmp_path.iterdir()}
+    journal = (tmp_path / "trials" / "journal.jsonl").read_bytes()
+    page = (tmp_path / "table3.md").read_text()
+    assert "A smoke test" in page
+    again = run(*command, "--check")
+    assert (again.code, again.out) == (0, first.out)  # a smoke test is compared with nothing
+    assert (tmp_path / "trials" / "journal.jsonl").read_bytes() == journal
+    assert (tmp_path / "table3.md").read_text() == page
+    results = run("paper", "results", "--out", tmp_path)
+    assert results.code == 0, results.err
+    assert (tmp_path / "results.md").read_text().startswith("# Results")
+    assert "not run" in results.out
+
+
+@pytest.mark.parametrize(("name", "rows"), [("table1", 7), ("fig3", 8), ("table2", 0)])
+def test_json_is_one_document(run, tmp_path, name, rows):
+    outcome = run("paper", name, *SMALL, "--out", tmp_path, "--format", "json")
+    assert outcome.code == 0, outcome.err
+    found = json.loads(outcome.out)
+    (table,) = found["tables"]
+    assert (table["name"], len(table["rows"]), found["short"]) == (name, rows, [])
+    for row in table["rows"]:
+        assert 0 <= row["mean"]["accuracy"] <= 1
+        assert row["runs"] == 1
+
+
+def test_several_splits_have_files_of_their_own(run, tmp_path):
+    outcome = run("paper", "table3", *SMALL, "--methods", "fairvgnn", "--splits", 2, "--out", tmp_path)
+    assert outcome.code == 0, outcome.err
+    assert (tmp_path / "table3-2-splits.json").exists()
+    assert not (tmp_path / "table3.json").exists()
+    (fair,) = [
+        row for row in json.loads((tmp_path / "table3-2-splits.json").read_text())["rows"] if row["row"] == "fairvgnn"
+    ]
+    assert fair["draws"] == [[1, 1], [2, 1]]
+
+
+def test_check_ends_with_3_when_a_row_is_worse(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("fairview.experiments.paper.verdicts.falls_short", lambda row: row.cell.row == "fairvgnn")
+    outcome = run("paper", "table3", *SMALL, "--methods", "fairvgnn", "--out", tmp_path, "--check")
+    assert outcome.code == 3
+    assert "fell short of the paper: table3 german gcn fairvgnn" in outcome.err
+
+
+def test_long_work_says_so_before_it_begins(run, tmp_path, monkeypatch):
+    def stop(*_args, **_more):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fairview.experiments.paper.artefacts.run_cells", stop)
+    outcome = run("paper", "table3", "--datasets", "german", "--workers", 1, "--out", tmp_path)
+    assert outcome.code == 130
+    assert "this takes about " in outcome.err
+    assert "the same command goes on" in outcome.err
+
+
+def test_a_dataset_that_was_asked_for_must_be_there(run, tmp_path, monkeypatch):
+    monkeypatch.delenv("FAIRVIEW_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    outcome = run("paper", "table2", "--datasets", "german,bail", "--out", tmp_path)
+    assert (outcome.code, "bail" in outcome.err) == (1, True)
+    outcome = run("paper", "table2", "--out", tmp_path)  # not asked for by name: left out, and said so
+    assert outcome.code == 0
+    assert "- Not run: bail, its files are not at hand." in (tmp_path / "table2.md").read_text()
+
+
+def test_wrong_requests(run, tmp_path):
+    assert run("paper", "table7").code == 2
+    assert run("paper", "table1", "--splits", 0).code == 2
+    outcome = run("paper", "table1", "--datasets", "germen", "--encoders", "gat", "--out", tmp_path)
+    assert outcome.code == 1
+    assert "2 problems" in outcome.err
+    outcome = run("paper", "table3", "--methods", "fairgn", "--out", tmp_path)
+    assert (outcome.code, "--methods fairgn: unknown" in outcome.err) == (1, True)
+    outcome = run("paper", "results", "--out", tmp_path / "empty")
+    assert (outcome.code, "no table3.json" in outcome.err) == (1, True)

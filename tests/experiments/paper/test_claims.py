@@ -1,0 +1,134 @@
+"""The checklist on made-up rows: a claim that is true in them holds, one that is false does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from fairview.experiments.paper.checklist import CLAIMS, findings
+from fairview.experiments.paper.claims import Tally
+from fairview.experiments.paper.table3 import LOWEST_LOSS
+from fairview.experiments.paper.table4 import UNTUNED
+
+SP, EO = "statistical_parity_gap", "equal_opportunity_gap"
+
+
+def verdict(name, document):
+    return findings({document.name: document})[name][1]
+
+
+@pytest.fixture
+def gaps(make_row):
+    """A row with both gaps at a level, in three runs with a little spread."""
+
+    def make(row, level, **more):
+        values = [level - 0.1, level, level + 0.1]
+        return make_row(row, **{SP: values, EO: values}, **more)
+
+    return make
+
+
+@pytest.mark.parametrize(("level", "word"), [(9.0, "holds"), (1.0, "does not")])
+def test_modules(gaps, make_document, level, word):
+    rows = [gaps("full", 5.0, block=UNTUNED), gaps("without-fm", level, block=UNTUNED),
+            gaps("without-wc", level, block=UNTUNED)]  # fmt: skip
+    found = verdict("modules", make_document("table4", rows))
+    assert found.verdict == word
+    beyond = "4 beyond the noise" if word == "holds" else "4 disagree beyond the noise"
+    assert beyond in found.evidence
+
+
+def test_half_of_the_comparisons_is_mixed_and_enough_for_most_cases_only_if_more(gaps, make_document):
+    rows = [gaps("full", 5.0, block=UNTUNED), gaps("without-fm", 9.0, block=UNTUNED),
+            gaps("without-wc", 1.0, block=UNTUNED)]  # fmt: skip
+    document = make_document("table4", rows)
+    assert verdict("modules", document).verdict == "mixed"
+    assert verdict("masks-first", document).verdict == "holds"
+
+
+def test_masking(make_row, make_document):
+    def strategy(name, gap, auc, encoder="gcn", dataset="german"):
+        runs = {SP: [gap, gap + 1], EO: [gap, gap + 1], "auc": [auc, auc], "f1": [auc, auc]}
+        return make_row(name, dataset, encoder, **runs)
+
+    rows = [strategy(name, gap, auc) for name, gap, auc in (("S0", 30, 74), ("S1", 11, 73), ("S2", 8, 72))]
+    rows += [strategy(name, gap, auc, "mlp") for name, gap, auc in (("S0", 29, 72), ("S1", 8, 70), ("S2", 6, 70))]
+    rows += [strategy(name, 12, 73, dataset="credit-small") for name in ("S1", "S2")]
+    document = make_document("table1", rows)
+    for name in ("masking", "s2-german", "s2-credit", "gcn-mlp"):
+        assert verdict(name, document).verdict == "holds", name
+
+
+def test_the_plain_model_of_the_published_rule_is_the_one_that_counts(make_row, make_document):
+    fair = make_row("fairvgnn", auc=[70.0, 70.5], **{SP: [1.0, 2.0], EO: [1.0, 2.0]})
+    published = make_row(
+        LOWEST_LOSS, auc=[74.0, 74.5], f1=[60, 60], accuracy=[60, 60], **{SP: [30.0, 31.0], EO: [30, 31]}
+    )
+    same_rule = make_row("vanilla", auc=[54.0, 54.5], **{SP: [0.5, 0.6], EO: [0.5, 0.6]})
+    found = verdict("plain", make_document("table3", [published, same_rule, fair]))
+    assert found.verdict == "holds"
+    assert "with the selection rule of the fair methods: 0 of 5" in found.evidence
+
+
+def test_average_rank(make_row, make_document):
+    good = make_row("fairvgnn", auc=[80.0], f1=[80.0], accuracy=[80.0], **{SP: [1.0], EO: [1.0]})
+    other = make_row("nifty", auc=[70.0], f1=[70.0], accuracy=[70.0], **{SP: [2.0], EO: [2.0]})
+    assert verdict("rank", make_document("table3", [good, other])).verdict == "holds"
+    swapped = [make_row("nifty", auc=[90.0], f1=[90.0], accuracy=[90.0], **{SP: [0.0], EO: [0.0]}), good]
+    assert verdict("rank", make_document("table3", swapped)).verdict == "does not"
+
+
+def test_bias_falls_with_the_masked_channel(gaps, make_document):
+    levels = {0: 35.0, 1: 5.0, 2: 8.0, 3: 12.0, 4: 20.0, 5: 34.0}
+    rows = [
+        gaps(f"without {rank}", level, masked=str(rank) if rank else "",
+             facts={"rank": rank, "correlation": 1 / (rank + 1), "sensitive": rank == 1})
+        for rank, level in levels.items()
+    ]  # fmt: skip
+    document = make_document("fig1", rows)
+    assert verdict("bias-falls", document).verdict == "holds"
+    assert verdict("bias-remains", document).verdict == "holds"
+    none = make_document("fig1", [gaps("x", 0.1, facts={"rank": 1, "sensitive": True})])
+    assert verdict("bias-remains", none).verdict == "does not"  # within the noise of zero
+
+
+def test_threshold(gaps, make_document):
+    rows = [gaps(f"ε = {e}", level, encoder="sage", facts={"threshold": e}) for e, level in ((0.1, 2), (1, 3), (4, 7))]
+    assert verdict("threshold", make_document("fig4", rows)).verdict == "holds"
+
+
+def test_adaptive_clamp_with_the_papers_exceptions(gaps, make_document):
+    rows = [gaps("adaptive", 1.0), gaps("plain", 2.0), gaps("spectral", 3.0)]
+    rows += [gaps(name, level, encoder="gin") for name, level in (("adaptive", 9.0), ("plain", 2.0))]
+    found = verdict("adaptive", make_document("table6", rows))
+    assert (found.verdict, "(GIN, Credit GCN): 0 of 2" in found.evidence) == ("holds", True)
+
+
+def test_homophily_and_channels(make_document):
+    def series(dataset, homophily, change):
+        sensitive = 1 if dataset == "german" else 3  # wherever it lies, its own loss of correlation does not count
+        return [
+            {"dataset": dataset, "homophily": homophily, "place": place, "channel": "c", "hop": hop,
+             "sensitive": place == sensitive,
+             "correlation": 1 - 0.9 * hop if place == sensitive else 0.1 + hop * change / (1 + (place not in (2, 7)))}
+            for place in range(1, 9) for hop in (0, 1)
+        ]  # fmt: skip
+
+    both = series("german", 0.8, 0.2) + series("credit-small", 0.9, 0.05)
+    assert verdict("homophily", make_document("fig5", series=both, quick=True)).verdict == "holds"
+    assert verdict("correlations-change", make_document("fig1", series=both)).verdict == "holds"
+    turned = series("german", 0.8, 0.05) + series("credit-small", 0.9, 0.2)
+    assert verdict("homophily", make_document("fig5", series=turned)).verdict == "does not"
+
+
+def test_what_was_not_run_or_only_smoke_tested_is_not_judged(gaps, make_document):
+    nothing = findings({})
+    assert {finding.verdict for claim, finding in nothing.values() if claim.needs} == {"not run"}
+    assert len(nothing) == len(CLAIMS) == 18
+    rows = [gaps("full", 5.0, block=UNTUNED), gaps("without-fm", 9.0, block=UNTUNED)]
+    assert verdict("modules", make_document("table4", rows, quick=True)).verdict == "not run"
+
+
+def test_equal_values_do_not_agree(gaps):
+    tally = Tally()
+    tally.expect_lower(gaps("a", 0.5), gaps("b", 0.5), (SP,))
+    assert (tally.agree, tally.total, tally.equal) == (0, 1, 1)

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fairview.data.adjacency import Adjacency
+from fairview.propagation.one_hop import one_hop
+from fairview.propagation.operators import OPERATORS, Operator
+
+
+@pytest.mark.parametrize("kind", OPERATORS)
+@pytest.mark.parametrize("self_loops", [0.0, 1.0, 2.5])
+@pytest.mark.parametrize("directed", [False, True])
+def test_a_hop_is_the_product_with_the_operators_matrix(kind, self_loops, directed):
+    rng = np.random.default_rng(0)
+    source, target = rng.integers(0, 30, (2, 60))  # some nodes are isolated, or have links in one direction only
+    adjacency, _ = Adjacency.from_pairs(source, target, num_nodes=40, directed=directed)
+    operator = Operator(kind=kind, self_loops=self_loops)
+    values = rng.standard_normal((40, 3))
+    expected = operator.matrix(adjacency).toarray() @ values
+    np.testing.assert_allclose(one_hop(adjacency, operator)(values), expected, atol=1e-13)
+
+
+def test_the_dtype_is_kept():
+    adjacency, _ = Adjacency.from_pairs([0], [1], num_nodes=2)
+    hop = one_hop(adjacency, Operator(), np.float32)
+    assert hop(np.ones((2, 1), dtype=np.float32)).dtype == np.float32
+
+
+def test_without_links_a_node_keeps_its_value_or_nothing():
+    adjacency, _ = Adjacency.from_pairs([], [], num_nodes=2)
+    values = np.array([[1.0], [2.0]])
+    assert one_hop(adjacency, Operator())(values).tolist() == [[1.0], [2.0]]
+    assert one_hop(adjacency, Operator(self_loops=0.0))(values).tolist() == [[0.0], [0.0]]

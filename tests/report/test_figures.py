@@ -1,0 +1,159 @@
+"""Figures: which there are, what they show, and the same charts as files."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import vl_convert
+
+from fairview.errors import InputError
+from fairview.report.export import write_figures
+from fairview.report.figures import figures_of
+from fairview.report.figures.charts import PALETTE, SHAPES, Series
+from fairview.report.figures.leak import leak_figure
+from fairview.report.figures.thresholds import thresholds_figure
+from fairview.report.figures.training import thinned, training_figure
+from fairview.report.folder import read_folder
+from fairview.report.words import distinct
+
+
+@pytest.fixture(scope="module")
+def content(made, tmp_path_factory):
+    return read_folder(made.run(tmp_path_factory.mktemp("run")))
+
+
+def values(panel, layer: int) -> list[dict]:
+    spec = panel.spec()
+    data = spec["layer"][layer]["data"]
+    return data["values"] if "values" in data else spec["datasets"][data["name"]]
+
+
+def test_every_panel_has_a_title_words_and_a_tooltip(content):
+    for figure in figures_of(content):
+        assert figure.reading.endswith(".")
+        for panel in figure.panels:
+            spec = panel.spec()
+            assert spec["title"]
+            assert spec["description"] == panel.text
+            assert "tooltip" in json.dumps(spec)
+
+
+def texts(document, place: str = "") -> list[tuple[str, str]]:
+    """Every text of a document with its place in it."""
+    if isinstance(document, dict):
+        return [found for key, value in document.items() for found in texts(value, f"{place}.{key}")]
+    if isinstance(document, list):
+        return [found for value in document for found in texts(value, f"{place}[]")]
+    return [(place, document)] if isinstance(document, str) else []
+
+
+def test_names_from_the_data_never_get_into_an_expression(made, tmp_path):
+    """Vega-Lite turns some settings (a sort by list, say) into expressions; ours must not, whatever it is called."""
+    names, groups = [f"MARK{place}" for place in range(5)], ["MARKa", "MARKb", "MARKc"]
+    audit = made.audit(names, groups)
+    audit["probe"] += [{"on": "MARKon", "probe": "MARKkind", "auc": 0.7}]
+    audit["model"]["rows"] += [audit["model"]["rows"][0] | {"name": "MARKrow"}]
+    history = '{"epoch": 1, "loss": {"MARKloss": 1.0}}\n{"epoch": 2, "loss": {"MARKloss": 0.5}}'
+    run = made.run(tmp_path / "run", audit=audit, history=history)
+    study = made.write(tmp_path / "study", summary=made.summary(["Plain", "MARKone", "MARKtwo · MARK"]))
+    allowed = {".description", ".title.text", ".title.text[]"}
+    seen = 0
+    for folder in (run, study):
+        for panel in (panel for figure in figures_of(read_folder(folder)) for panel in figure.panels):
+            compiled = vl_convert.vegalite_to_vega(panel.spec())
+            for place, text in texts(compiled):
+                inert = place in allowed or place.endswith(".domain[]") or ".values[]" in place
+                assert "MARK" not in text or inert, (panel.key, place, text)
+                seen += "MARK" in text
+    assert seen > 100
+
+
+def test_leaking_channels_come_first_below_the_sensitive_one(content, made):
+    figure = leak_figure(content.audit)
+    assert figure is not None
+    rows = [row[0] for row in figure.tables[0].rows]
+    leaking = {channel["name"] for channel in made.audit()["channels"] if channel["leaking"]}
+    assert rows[0] == "Gender"
+    assert set(rows[1 : 1 + len(leaking)]) == leaking
+    drawn = values(figure.panels[0], 0)
+    assert {row["name"] for row in drawn if row["series"] == "leaking"} == leaking
+
+
+def test_the_leak_picture_shows_sizes_and_keeps_signs_for_the_tooltip(content):
+    marks = values(leak_figure(content.audit).panels[0], 1)
+    assert all(row["value"] == abs(row["signed"]) for row in marks)
+    assert len(marks) == 27 * 3
+
+
+def test_the_kept_epoch_is_drawn_and_listed(content):
+    figure = training_figure(content.runs[0].history, 40)
+    assert figure is not None
+    assert [panel.key for panel in figure.panels] == ["training-loss", "training-utility", "training-gaps"]
+    assert any(row[0] == "40 (kept)" for row in figure.tables[0].rows)
+    assert all("epoch 40 kept" in panel.text for panel in figure.panels)
+
+
+def test_thinning_keeps_the_ends_and_the_kept_epoch(content):
+    history = content.runs[0].history
+    few = [epoch.epoch for epoch in thinned(history, 7, kept=31)]
+    assert (few[0], few[-1], 31 in few, len(few) <= 9) == (1, 60, True, True)
+
+
+def test_flat_ends_of_the_thresholds_are_not_drawn(content):
+    points = content.audit.model.thresholds.points
+    flat = [point.model_copy(update={"accuracy": 0.5, "statistical_parity_gap": 0.0, "equal_opportunity_gap": 0.0})
+            if not 20 <= place < 30 else point for place, point in enumerate(points)]  # fmt: skip
+    thresholds = content.audit.model.thresholds.model_copy(update={"points": flat})
+    figure = thresholds_figure(thresholds)
+    assert len(figure.tables[0].rows) == 51
+    drawn = {row["threshold"] for row in values(figure.panels[1], 2)}
+    assert (min(drawn), max(drawn)) == (points[16].threshold, points[33].threshold)
+
+
+def test_series_differ_in_colour_and_in_shape():
+    assert len(set(PALETTE)) == len(PALETTE) == len(set(SHAPES))
+    series = Series([f"group {place}" for place in range(8)])
+    assert series.color().to_dict()["scale"]["range"][:6] == list(PALETTE)
+    assert series.shape().to_dict()["scale"]["range"][:6] == list(SHAPES)
+
+
+def test_names_that_look_alike_stay_apart():
+    assert distinct(["a" * 100, "a" * 99 + "b", "a", ""], limit=9) == ["aaaaaaaa…", "aaaaaaaa… (2)", "a", "(no name)"]
+
+
+def test_a_comparison_has_its_own_figures(made, tmp_path):
+    content = read_folder(made.write(tmp_path, summary=made.summary()))
+    tradeoff, comparison = figures_of(content)
+    assert [figure.key for figure in (tradeoff, comparison)] == ["tradeoff", "comparison"]
+    assert len(comparison.panels) == 5
+    assert {row["kind"] for row in values(tradeoff.panels[0], 2)} == {"GCN", "GIN"}
+
+
+def test_several_seeds_are_points_of_their_own(made, tmp_path):
+    for seed in (1, 2, 3):
+        made.write(tmp_path / f"seed-{seed}", run=made.record(seed), metrics=made.metrics(), audit=made.audit())
+    tradeoff = next(figure for figure in figures_of(read_folder(tmp_path)) if figure.key == "tradeoff")
+    assert [row[0] for row in tradeoff.tables[0].rows] == [
+        "seed 1",
+        "seed 2",
+        "seed 3",
+        "plain model",
+        "constant predictor",
+    ]
+
+
+def test_charts_are_written_as_svg_and_png(content, tmp_path):
+    figures = [figure for figure in figures_of(content) if figure.key in ("leak", "probes")]
+    written = write_figures(figures, tmp_path)
+    assert sorted(path.name for path in written) == ["leak.png", "leak.svg", "probes.png", "probes.svg"]
+    svg = (tmp_path / "leak.svg").read_text()
+    assert svg.startswith("<svg")
+    assert "NumberOfLiableIndividuals" in svg
+    assert (tmp_path / "leak.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_an_unknown_format_is_an_error(content, tmp_path):
+    with pytest.raises(InputError, match="--figures pdf: expected svg, png"):
+        write_figures(figures_of(content), tmp_path, ["pdf"])
+    assert not list(tmp_path.iterdir())
