@@ -7,6 +7,9 @@ STAMP  := $(VENV)/.installed
 # Real data for tests and benchmarks, if it is at hand; without it those tests say that they are skipped.
 export FAIRVIEW_DATA ?= $(wildcard ../shared/datasets)
 
+# One thread for each test process: there are as many of them as cores.
+test test-all: export OMP_NUM_THREADS = 1
+
 .PHONY: install browser demo test lint test-all bench clean
 
 install: $(STAMP)  ## make .venv and install the package with all that tests need

@@ -9,8 +9,8 @@ import fairview as fv
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")  # PyG's import is not ours to judge
 
 
-def test_the_graph_and_the_simplest_predictors_are_shown(run):
-    outcome = run("demo")
+def test_the_whole_story_ends_with_the_path_of_the_report(run, tmp_path):
+    outcome = run("demo", "--out", tmp_path / "demo")
     assert (outcome.code, outcome.err) == (0, "")
     for said in (
         "german",
@@ -18,17 +18,23 @@ def test_the_graph_and_the_simplest_predictors_are_shown(run):
         "21,742",
         "80.48 %",
         "Groups by Gender",
+        "How well Gender can be read",
         "constant (always good)",
         "logistic regression",
+        "The channels that FairVGNN masks most",
     ):
-        assert said in outcome.out
+        assert said in " ".join(outcome.out.split())
+    assert outcome.out.splitlines()[-1] == f"report: {tmp_path / 'demo' / 'report.html'}"
+    page = (tmp_path / "demo" / "report.html").read_text()
+    assert "logistic regression without Gender" in page
 
 
-def test_json_has_the_summary_and_the_metrics(run):
-    outcome = run("demo", "--format", "json")
+def test_json_has_the_summary_the_audit_and_the_metrics_and_the_same_each_time(run, tmp_path):
+    outcome = run("demo", "--out", tmp_path / "demo", "--format", "json")
     assert outcome.err == ""
     document = json.loads(outcome.out)
     assert document["graph"]["graph_sha256"] == fv.load_dataset("german").sha256
+    assert document["audit"]["homophily"] == pytest.approx(0.8048, abs=5e-5)
     constant = document["test"]["constant (always good)"]
     assert constant["accuracy"] == pytest.approx(0.70)
     assert constant["f1"] == pytest.approx(2 * 0.7 / 1.7)
@@ -37,8 +43,4 @@ def test_json_has_the_summary_and_the_metrics(run):
     plain = document["test"]["logistic regression"]
     assert plain["auc"] > 0.6
     assert plain["balanced_accuracy"] > constant["balanced_accuracy"]
-    assert "logistic regression without Gender" in document["test"]
-
-
-def test_the_same_numbers_each_time(run):
-    assert run("demo", "--format", "json").out == run("demo", "--format", "json").out
+    assert run("demo", "--out", tmp_path / "demo", "--format", "json").out == outcome.out

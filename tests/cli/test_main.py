@@ -9,7 +9,7 @@ import pytest
 import fairview as fv
 
 MAIN = importlib.import_module("fairview.cli.main")  # `fairview.cli.main` is the function
-COMMANDS = ("demo", "datasets", "check", "env")
+COMMANDS = ("demo", "datasets", "check", "train", "predict", "audit", "compare", "paper", "report", "speed", "env")
 
 
 def test_version(run):

@@ -8,19 +8,22 @@ import sys
 import time
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
 import fairview as fv
+from fairview.cli.train import MethodName
 from fairview.experiments import seeds as seeds_module
+from fairview.methods.registry import METHODS
+from fairview.methods.settings import settings_model
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # PyG's import is not ours to judge
     import torch_geometric.nn  # noqa: F401
 
-QUICK = ("--set", "epochs=3", "--set", "views=2", "--set", "hidden=3")
+QUICK = ("--set", "epochs=3", "--set", "views=2", "--set", "hidden=3", "--no-report")
 FILES = ["history.jsonl", "metrics.json", "model.json", "model.safetensors", "predictions.csv", "run.json"]
 
 
@@ -93,25 +96,52 @@ def test_the_table_shows_the_constant_row_beside_it(run, tmp_path):
     assert str(tmp_path / "a") in outcome.out.replace("\n", "")
 
 
-@pytest.mark.parametrize("method", ["vanilla", "constant", "logistic-regression"])
+@pytest.mark.parametrize("method", get_args(MethodName))
 def test_every_method_can_be_trained(run, tmp_path, method):
-    quick = ("--set", "epochs=2") if method == "vanilla" else ()
-    outcome = run("train", "german", "--method", method, *quick, "--out", tmp_path / "a", "--format", "json")
+    quick = ("--set", "epochs=2") if "epochs" in settings_model(METHODS[method]).model_fields else ()
+    command = ("train", "german", "--method", method, *quick, "--no-report", "--out", tmp_path / "a")
+    outcome = run(*command, "--format", "json")
     assert outcome.code == 0, outcome.err
     assert [path.name for path in sorted((tmp_path / "a").iterdir())] == FILES
     assert json.loads((tmp_path / "a" / "run.json").read_text())["method"] == method
 
 
+def test_the_command_line_knows_every_method():
+    assert set(get_args(MethodName)) == set(METHODS)
+
+
+def test_graph_and_model_are_audited_and_reported(run, tmp_path, own):
+    quick = tuple(word for word in own if word != "--no-report")
+    outcome = run("train", *quick, "--out", tmp_path / "a", "--format", "json")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert json.loads(outcome.out)["report"] == str(tmp_path / "a" / "report.html")
+    assert [path.name for path in sorted((tmp_path / "a").iterdir())] == sorted([*FILES, "audit.json", "report.html"])
+    audit = json.loads((tmp_path / "a" / "audit.json").read_text())
+    assert [row["name"] for row in audit["model"]["rows"]] == ["fairvgnn", "plain", "constant"]
+    report = (tmp_path / "a" / "report.html").read_bytes()
+    again = run("train", *quick, "--resume", "--out", tmp_path / "a")
+    assert again.code == 0
+    assert f"report: {tmp_path / 'a' / 'report.html'}" in again.out.replace("\n", "")
+    assert (tmp_path / "a" / "report.html").read_bytes() == report, "it holds no time of day"
+
+
+def test_every_seed_has_its_report_and_all_of_them_one(run, tmp_path, own, one_core):
+    quick = tuple(word for word in own if word != "--no-report")
+    assert run("train", *quick, "--seeds", 2, "--out", tmp_path / "a").code == 0
+    reports = sorted(path.relative_to(tmp_path / "a") for path in (tmp_path / "a").rglob("report.html"))
+    assert reports == [Path("report.html"), Path("seed-1/report.html"), Path("seed-2/report.html")]
+
+
 @pytest.mark.parametrize("encoder", ["gin", "sage", "mlp"])
 def test_every_encoder_has_settings_for_a_known_dataset(run, tmp_path, encoder):
-    outcome = run("train", "german", "--encoder", encoder, "--set", "epochs=1", "--out", tmp_path / "a")
+    outcome = run("train", "german", "--encoder", encoder, "--set", "epochs=1", "--no-report", "--out", tmp_path / "a")
     assert outcome.code == 0, outcome.err
     assert json.loads((tmp_path / "a" / "run.json").read_text())["parameters"]["encoder"] == encoder
 
 
 def test_presets_and_changes(run, tmp_path):
     changes = ("--set", "epochs=1", "--set", "classifier_clamp=0.5", "--set", "encoder_updates=classifier,")
-    more = ("--set", "patience=none", "--set", "feature_masks=false", "--set", "mask=hard")
+    more = ("--set", "patience=none", "--set", "feature_masks=false", "--set", "mask=hard", "--no-report")
     outcome = run("train", "german", "--preset", "paper-table4", *changes, *more, "--out", tmp_path / "a")
     assert outcome.code == 0, outcome.err
     settings = json.loads((tmp_path / "a" / "run.json").read_text())["parameters"]

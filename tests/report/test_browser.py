@@ -203,7 +203,7 @@ def test_five_hundred_hostile_names_stay_text(made, opened, tmp_path, part):
     assert page.evaluate("document.querySelectorAll('script:not([type])').length") == 1
     assert page.evaluate("document.querySelectorAll('.chart.failed').length") == 0
     assert page.evaluate("document.querySelector('h1').textContent") == "german"  # of the comparison, first of all
-    assert page.evaluate("document.querySelector('.verdict').textContent").count(shown(names[3])) == 1  # the method
+    assert page.evaluate("document.querySelector('.verdict').textContent").count(shown(names[3])) > 0  # the method
     listed = page.evaluate("[...document.querySelectorAll('#leak tbody th')].map(c => c.textContent)")
     assert {shown(name) for name in names[:300]} <= set(listed)
     lines = page.evaluate(

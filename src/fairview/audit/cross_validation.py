@@ -60,6 +60,7 @@ def cross_validated_auc(
         fewest: members of a class below which the AUC is undefined; at least two in every fold.
     """
     from sklearn.model_selection import StratifiedKFold
+    from threadpoolctl import threadpool_limits
 
     rows = np.flatnonzero(codes != UNKNOWN)
     names, sizes = np.unique(codes[rows], return_counts=True)
@@ -75,7 +76,7 @@ def cross_validated_auc(
     aucs, variance = [], 0.0
     split = StratifiedKFold(folds, shuffle=True, random_state=seed).split(values, classes)
     for train, test in split:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), threadpool_limits(1):  # on so few nodes more threads wait for each other
             warnings.simplefilter("ignore")  # an optimiser that stops early ranks well enough
             scores = make().fit(values[train], classes[train]).predict_proba(values[test])
         auc, errors = macro_auc(scores, classes[test])

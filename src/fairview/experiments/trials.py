@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from fairview.data.datasets.registry import DATASETS
 from fairview.data.graph import NodeGraph

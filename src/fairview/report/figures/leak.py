@@ -104,7 +104,7 @@ def _chart(channels: list[Channel], hops: int) -> alt.LayerChart:
         sort=None,
         scale=alt.Scale(domain=labels),
         title=None,
-        axis=alt.Axis(grid=True, ticks=False, domain=False),
+        axis=alt.Axis(grid=True, ticks=False, domain=False, labelPadding=9),
     )
     colour = alt.Color("series:N", title=None, scale=alt.Scale(domain=list(_KINDS), range=[NEUTRAL, VERMILLION, BLUE]))
     scale = alt.Scale(domain=[0, 1] if max(row["high"] for row in lines) > 0.5 else [0, 0.5], nice=False)

@@ -38,7 +38,7 @@ def compared_points(comparison: Comparison) -> list[Point]:
 
 def model_points(rows: list[Row]) -> list[Point]:
     """Models by name."""
-    labels = distinct([method_name(row.name) for row in rows[:MOST]], limit=30)
+    labels = distinct([method_name(row.name) for row in rows[:MOST]], limit=48)
     return [Point(label, label, label, row) for label, row in zip(labels, rows, strict=False)]
 
 
