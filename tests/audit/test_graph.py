@@ -151,7 +151,7 @@ def test_more_than_two_groups_have_no_intervals():
     graph = fv.synthetic_graph(200, groups={"a": 0.4, "b": 0.3, "c": 0.3}, channels=[fv.Channel("x")])
     found = quick(graph, hops=1)
     assert found.channels[0].low is None
-    assert found.undefined == {"intervals": "intervals are known for two groups only"}
+    assert found.undefined == {"intervals": "the correlations have intervals with two groups only"}
     assert all(0 <= value <= 1 for value in found.channels[0].correlation)
 
 

@@ -202,7 +202,7 @@ def correlation_intervals(correlation: Array, test: LeakTest, codes: Codes) -> t
     values are alike among neighbours: for those the interval is too narrow, at hop 0 most of all.
     """
     if codes.max() > 1:
-        return Undefined("intervals are known for two groups only")
+        return Undefined("the correlations have intervals with two groups only")
     n = int((codes >= 0).sum())
     if n <= 3:
         return Undefined(f"{n} nodes of known group are too few for an interval")

@@ -161,7 +161,9 @@ def theorem2(model: object, graph: NodeGraph) -> Theorem2:
         applies=not departures,
         reason=_reason(departures, operator),
         chi=around.chi,
-        chi_by_group={graph.groups[code]: float(around.shares[graph.sensitive == code].mean()) for code in present},
+        chi_by_group={
+            graph.groups[code]: share for code in present if (share := around.share_in(graph, code)) is not None
+        },
         epsilon=epsilon,
         left=found.left,
         printed=None if epsilon is None else found.printed,
@@ -194,6 +196,11 @@ class _Neighbourhoods:
         shares = np.full(graph.num_nodes, np.nan)
         np.divide(own, everyone, out=shares, where=everyone > 0)
         return cls(float(own.sum() / everyone.sum()), shares)
+
+    def share_in(self, graph: NodeGraph, code: int) -> float | None:
+        """Mean share of its own group around a node of the group; None if none has a neighbour of known group."""
+        known = self.shares[(graph.sensitive == code) & ~np.isnan(self.shares)]
+        return float(known.mean()) if len(known) else None
 
 
 def _clamp(model: Any, fitted: Fitted) -> tuple[float | None, Vector]:

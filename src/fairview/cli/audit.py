@@ -52,6 +52,8 @@ def audit(
     import fairview.audit.graph as audits
 
     run = _run_folder(what)
+    if run is None and what is not None and (Path(what) / "seed-1").is_dir():
+        raise InputError(f"{what}: holds several runs; audit one of them, such as {Path(what) / 'seed-1'}.")
     graph = _graph(what, run, data_dir, tables)
     found = audits.audit(
         graph, operator=operator, hops=hops, permutations=permutations, probes=not no_probes, seed=seed

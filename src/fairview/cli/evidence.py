@@ -25,7 +25,7 @@ def report_runs(folders: Sequence[Path], graph: NodeGraph, *, together: Path | N
     from fairview.progress import track
     from fairview.report import write_report
 
-    missing = [folder for folder in folders if not (folder / "audit.json").exists()]
+    missing = [folder for folder in folders if not _is_audited(folder)]
     if missing:
         of_graph = audit(graph)
         with track("Plain model to compare with", total=1) as advance:
@@ -38,3 +38,9 @@ def report_runs(folders: Sequence[Path], graph: NodeGraph, *, together: Path | N
     for folder in folders:
         write_report(folder)
     return write_report(folders[0] if together is None else together)
+
+
+def _is_audited(folder: Path) -> bool:
+    """Is there an audit, made after the run? An older one is of another run, or of a graph alone."""
+    audit, run = folder / "audit.json", folder / "run.json"
+    return audit.exists() and audit.stat().st_mtime_ns >= run.stat().st_mtime_ns

@@ -211,6 +211,8 @@ class Theorem2(Document):
     left: Number = None
     printed: Number = None
     corrected: Number = None
+    predicted: Number = None
+    measured: Number = None
     printed_holds: bool | None = None
     corrected_holds: bool | None = None
     assumptions: list[Text] = []

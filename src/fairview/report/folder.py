@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, RootModel, ValidationError
+from pydantic import BaseModel, Field, RootModel, ValidationError
 
 from fairview.errors import InputError
 from fairview.report.documents import Audit, Comparison, Epoch, Evaluation, RunRecord, shown
@@ -18,6 +19,13 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 class Metrics(RootModel[dict[str, Evaluation]]):
     """metrics.json: an evaluation per split."""
+
+
+class Timing(BaseModel):
+    """A line of timings.csv: what one trial cost."""
+
+    seconds: float = Field(ge=0, allow_inf_nan=False)
+    peak_memory_mb: float = Field(ge=0, allow_inf_nan=False)
 
 
 class Study(RootModel[dict[str, Any]]):
@@ -69,15 +77,56 @@ def read_folder(folder: str | Path) -> Content:
     seeds = tuple(run for path in inner if (run := _run(path, path.name)) is not None)
     runs = (alone,) if alone is not None else seeds
     audit = _read(folder / "audit.json", Audit) or next((run.audit for run in runs if run.audit), None)
-    comparison = _read(folder / "summary.json", Comparison)
+    comparison = _with_costs(_read(folder / "summary.json", Comparison), folder / "timings.csv")
     if not runs and audit is None and comparison is None:
         raise InputError(
             f"{folder}: nothing to report. Looked for metrics.json (a run), seed-*/metrics.json (several seeds), "
             "audit.json (an audit) and summary.json (a comparison). Make one with fairview train, audit or compare."
         )
+    _check_graph(folder, runs, audit, comparison)
     study = _read(folder / "study.json", Study) if comparison is not None else None
     title = _title(runs, audit, comparison) or shown(folder.resolve().name)
     return Content(title, runs, audit, comparison, study.root if study else {})
+
+
+def _check_graph(folder: Path, runs: tuple[Run, ...], audit: Audit | None, comparison: Comparison | None) -> None:
+    """Numbers of one graph must not stand on one page with those of another."""
+    found = {f"{run.name or 'run'}: run.json": run.record.data.sha256 for run in runs if run.record}
+    found |= {f"{run.name or 'run'}: audit.json": run.audit.graph.sha256 for run in runs if run.audit}
+    found |= {"audit.json": audit.graph.sha256} if audit else {}
+    found |= {"summary.json": comparison.graph.sha256} if comparison else {}
+    known = {place: sha256 for place, sha256 in found.items() if sha256}
+    if len(set(known.values())) > 1:
+        first, *others = known
+        other = next(place for place in others if known[place] != known[first])
+        raise InputError(
+            f"{folder}: its documents are about different graphs ({first}, {other}). Make them again with fairview audit "
+            "or train, or move them apart."
+        )
+
+
+def _with_costs(comparison: Comparison | None, path: Path) -> Comparison | None:
+    """The rows with what they cost, from timings.csv: mean seconds of a run, and the highest peak memory."""
+    data = None if comparison is None else _bytes(path)
+    if comparison is None or data is None:
+        return comparison
+    timings: dict[tuple[str, str | None], list[Timing]] = {}
+    try:
+        for line in csv.DictReader(data.decode("utf-8").splitlines(), strict=True):
+            timings.setdefault((line["method"], line["encoder"] or None), []).append(Timing.model_validate(line))
+    except (UnicodeDecodeError, csv.Error, KeyError, ValidationError):
+        raise InputError(
+            f"{path}: is no table of method, encoder, seconds and peak_memory_mb. Make it again with fairview compare "
+            "--resume, or remove it."
+        ) from None
+    rows = []
+    for row in comparison.rows:
+        if of_row := timings.get((row.method, row.encoder)):
+            seconds = sum(timing.seconds for timing in of_row) / len(of_row)
+            memory = max(timing.peak_memory_mb for timing in of_row)
+            row = row.model_copy(update={"seconds": seconds, "memory_mb": memory})
+        rows.append(row)
+    return comparison.model_copy(update={"rows": rows})
 
 
 def _run(folder: Path, name: str) -> Run | None:

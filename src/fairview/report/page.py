@@ -74,6 +74,7 @@ def page(content: Content, figures: list[Figure]) -> str:
         script_hash=_hash(script),
         spec=lambda panel: Markup(inert_json(panel.spec())),  # noqa: S704 (no `<` in it)
         version=__version__,
+        compared=content.comparison is not None,
         is_number=_is_number,
     )
 

@@ -106,11 +106,13 @@ def test_asked_for_what_is_finished_nothing_is_run(tmp_path):
 
 
 def test_a_row_survives_json(make_row):
-    row = make_row(
-        "fairvgnn", auc=[70.0, 72.0], printed=printed_for("table3", "german", "gcn", "fairvgnn", GERMAN)["printed"]
-    )
-    again = Row.from_dict(json.loads(json.dumps(row.to_dict())))
-    assert again.to_dict() == row.to_dict()
+    printed = printed_for("table3", "german", "gcn", "fairvgnn", GERMAN)["printed"]
+    row = make_row("fairvgnn", auc=[70.0, 72.0], printed=printed, masked="Age", facts={"channel": "Age"})
+    written = json.loads(json.dumps(row.to_dict()))
+    again = Row.from_dict(written)
+    assert again == row
+    del written["masked"]
+    assert Row.from_dict(written).cell.masked == "Age"  # a file of before
     assert (again.mean("auc"), again.std("auc")) == (pytest.approx(71), pytest.approx(1))
 
 

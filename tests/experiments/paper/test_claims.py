@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from fairview.experiments.paper.artefacts import Document
+from fairview.experiments.paper.cells import SHOWN, Cell, Row
 from fairview.experiments.paper.checklist import CLAIMS, findings
 from fairview.experiments.paper.claims import Tally
+from fairview.experiments.paper.numbers import numbers, printed_row
 from fairview.experiments.paper.table3 import LOWEST_LOSS
 from fairview.experiments.paper.table4 import UNTUNED
 
@@ -91,6 +94,34 @@ def test_bias_falls_with_the_masked_channel(gaps, make_document):
     assert verdict("bias-remains", none).verdict == "does not"  # within the noise of zero
 
 
+def test_a_claim_is_judged_alike_from_the_file(gaps, make_document, tmp_path):
+    rows = [
+        gaps(f"without {rank}", 10.0 + rank, masked=str(rank) if rank else "",
+             facts={"rank": rank, "channel": str(rank), "correlation": 1.0 / (rank + 1)})
+        for rank in range(5)
+    ]  # fmt: skip
+    document = make_document("fig1", rows)
+    again = Document.load(document.save(tmp_path))
+    assert "trend" not in verdict("bias-falls", document).evidence
+    assert verdict("bias-falls", again) == verdict("bias-falls", document)
+    assert "-1.00, -1.00" in verdict("bias-falls", again).evidence
+
+
+def test_two_graphs_of_credit_are_not_mixed(make_document):
+    def series(dataset, homophily, change):
+        return [
+            {"dataset": dataset, "homophily": homophily, "place": place, "hop": hop, "sensitive": False,
+             "correlation": 0.1 + hop * change + (dataset == "credit-large") / 2}
+            for place in range(1, 9) for hop in (0, 1)
+        ]  # fmt: skip
+
+    both = series("credit-small", 0.9, 0.2) + series("credit-large", 0.96, 0.1)
+    found = verdict("homophily", make_document("fig5", series=both))
+    assert found.verdict == "holds"
+    assert "credit-small: homophily 0.9000, mean |change| 0.200" in found.evidence
+    assert "credit-large: homophily 0.9600, mean |change| 0.100" in found.evidence
+
+
 def test_threshold(gaps, make_document):
     rows = [gaps(f"ε = {e}", level, encoder="sage", facts={"threshold": e}) for e, level in ((0.1, 2), (1, 3), (4, 7))]
     assert verdict("threshold", make_document("fig4", rows)).verdict == "holds"
@@ -126,6 +157,38 @@ def test_what_was_not_run_or_only_smoke_tested_is_not_judged(gaps, make_document
     assert len(nothing) == len(CLAIMS) == 18
     rows = [gaps("full", 5.0, block=UNTUNED), gaps("without-fm", 9.0, block=UNTUNED)]
     assert verdict("modules", make_document("table4", rows, quick=True)).verdict == "not run"
+
+
+def test_evidence_says_what_was_not_run(gaps, make_row, make_document):
+    rows = [gaps("full", 5.0, block=UNTUNED), gaps("without-fm", 9.0, block=UNTUNED)]
+    rows.append(Row(gaps("without-wc", 9.0, block=UNTUNED).cell, reason="not run (0 of 5 runs are there)"))
+    found = verdict("modules", make_document("table4", rows))
+    assert found.verdict == "holds"
+    assert found.evidence.endswith("1 of 3 rows of table4 have no numbers")
+    good = make_row("fairvgnn", auc=[80.0], f1=[80.0], accuracy=[80.0], **{SP: [1.0], EO: [1.0]})
+    sage = Row(make_row("fairvgnn", encoder="sage").cell, reason="not run (0 of 5 runs are there)")
+    found = verdict("rank", make_document("table3", [good, make_row("nifty"), sage]))
+    assert "not ranked: sage fairvgnn" in found.evidence
+
+
+def test_the_papers_own_numbers(make_document):
+    """What the same rules say of the printed means: two claims are mixed in the paper itself (docs/paper-numbers.md)."""
+    found = {}
+    for table in ("table1", "table3", "table4", "table6"):
+        rows = [
+            Row(Cell(dataset=ours, encoder=encoder, row=name, method="any", block=UNTUNED if table == "table4" else ""),
+                ((0, 1),), {m: (printed[m].mean / 100 if m in printed else None,) for m in SHOWN})
+            for ours, theirs in (("german", "german"), ("credit-large", "credit"), ("bail", "bail"))
+            for encoder, of_encoder in numbers()[table].get(theirs, {}).items()
+            for row in of_encoder
+            if (printed := printed_row(table, theirs, encoder, row)) is not None
+            for name in ((row, LOWEST_LOSS) if row == "vanilla" else (row,))
+        ]  # fmt: skip
+        document = make_document(table, rows)
+        found |= {name: f.verdict for name, (_, f) in findings({table: document}, only=table).items()}
+    mixed = {"gcn-mlp", "modules"}
+    assert found == {name: "mixed" if name in mixed else "holds" for name in found}
+    assert len(found) == 10
 
 
 def test_equal_values_do_not_agree(gaps):

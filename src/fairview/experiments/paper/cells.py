@@ -111,6 +111,7 @@ class Row:
         return plain | {
             "settings": dict(cell.settings),
             "facts": dict(cell.facts),
+            "masked": cell.masked,
             "paper_percent": printed,
             "draws": [list(draw) for draw in self.draws],
             "values": {name: list(values) for name, values in self.values.items()},
@@ -126,6 +127,7 @@ class Row:
             **plain,
             settings=found["settings"],
             facts=found["facts"],
+            masked=str(found.get("masked", found["facts"].get("channel", ""))),  # older files have the fact alone
             printed=printed and {name: Number(*number) for name, number in printed.items()},
         )
         values = {name: tuple(runs) for name, runs in found["values"].items()}

@@ -57,6 +57,10 @@ class Claim:
         if self.needs and not document.name:
             return Finding("not run", f"needs `fairview paper {self.needs}`")
         found = self.judge(document)
+        lacking = sum(bool(row.reason) for row in document.rows) if self.trained else 0
+        if lacking:
+            remark = f"{lacking} of {len(document.rows)} rows of {self.needs} have no numbers"
+            found = Finding(found.verdict, f"{found.evidence}; {remark}")
         if self.trained and document.scope.get("quick"):
             return Finding("not run", f"a smoke test: {found.evidence}")
         return found

@@ -75,18 +75,16 @@ def rank_table(document: Document) -> Table | None:
         again = f"{recomputed[key]:.2f} ({recomputed[key] - printed[key]:+.2f})"
         lines.append([*key, f"{ours[key]:.2f}", f"{printed[key]:.2f}", again])
     columns = ["encoder", "method", "ours", "paper, as printed", "paper, recomputed (difference)"]
-    return Table(f"Average rank (1 is best; {len(lines)} models here, 15 in the paper)", columns, lines)
+    where = ", ".join(_ranked(document.rows))
+    return Table(f"Average rank (1 is best; {len(lines)} models on {where} here, 15 in the paper)", columns, lines)
 
 
 def our_ranks(rows: Iterable[Row]) -> dict[tuple[str, str], float]:
-    """(encoder, method) -> average rank, of the paper's methods that have a number for every metric and dataset."""
-    found: dict[str, dict[tuple[str, str], Row]] = {}
-    for row in rows:
-        cell = row.cell
-        if not cell.block and cell.dataset != table3.NO_TIME and cell.row in table3.METHODS and cell.encoder:
-            of_dataset = found.setdefault(cell.dataset, {})
-            if None not in [row.mean(metric) for metric in METRICS]:
-                of_dataset[cell.encoder, cell.row] = row
+    """(encoder, method) -> average rank, of the paper's methods that have a number for every metric and dataset.
+
+    A dataset on which nothing was run takes no part.
+    """
+    found = _ranked(rows)
     keys = sorted(set.intersection(*map(set, found.values()))) if found else []
     if len(keys) < 2:
         return {}
@@ -95,6 +93,18 @@ def our_ranks(rows: Iterable[Row]) -> dict[tuple[str, str], float]:
         for of_dataset in found.values()
     ]
     return dict(zip(keys, numbers.average_ranks(means), strict=True))
+
+
+def _ranked(rows: Iterable[Row]) -> dict[str, dict[tuple[str, str], Row]]:
+    """Dataset -> (encoder, method) -> the row, of those that have a number for every metric."""
+    found: dict[str, dict[tuple[str, str], Row]] = {}
+    for row in rows:
+        cell = row.cell
+        if cell.block or cell.dataset == table3.NO_TIME or cell.row not in table3.METHODS or cell.encoder is None:
+            continue
+        if None not in [row.mean(metric) for metric in METRICS]:
+            found.setdefault(cell.dataset, {})[cell.encoder, cell.row] = row
+    return found
 
 
 def markdown(document: Document, *, checks: Table | None = None) -> str:

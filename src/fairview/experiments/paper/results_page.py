@@ -52,6 +52,8 @@ def results_page(folder: Path) -> str:
     return "\n".join(lines)
 
 
+_SMOKE = "**A smoke test: two epochs per run. The numbers mean nothing.**"
+
 _CLAIM_RULE = (
     "A claim is a set of comparisons of means. It holds if nine in ten agree (more than half where the paper says "
     "*in most cases*), does not if fewer than half do, and is mixed in between. Beyond the noise: the 95 % interval of "
@@ -67,10 +69,11 @@ def _made_by(main: Document, found: Mapping[str, Document]) -> list[str]:
         f"deviation over seeds 1 to {main.scope['seeds']} on the published split, one thread per run.",
         "",
         f"Machine: {main.versions.get('platform', 'not known')}. Versions: {versions}. "
-        f"Training took {hours:.1f} processor hours in all (a run that several tables share counts in each).",
+        f"The runs took {hours:.1f} hours in all, by the clock, each on one thread (a run that several tables share "
+        "counts in each).",
     ]
     if main.scope["quick"]:
-        lines += ["", "**A smoke test: two epochs per run. The numbers mean nothing.**"]
+        lines += ["", _SMOKE]
     return lines
 
 
@@ -81,6 +84,7 @@ def _splits(document: Document) -> list[str]:
     """FairVGNN against the plain model on repeated splits: means with intervals, and the paired difference."""
     count = document.scope["splits"]
     lines = [f"## {count} splits: FairVGNN and the plain model", "", INTERVAL_RULE, ""]
+    lines += [_SMOKE, ""] if document.scope["quick"] else []
     table = []
     for (dataset, encoder), rows in settings_of(document, every=True).items():
         fair = rows.get("fairvgnn")

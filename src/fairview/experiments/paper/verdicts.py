@@ -80,10 +80,11 @@ def falls_short(row: Row) -> bool:
 
 
 def shortfalls(document: Document) -> list[str]:
-    """What of a table is not as good as the paper's: compared rows that are worse, and sizes that differ."""
+    """What of a table is not as good as the paper's: compared rows that are worse or lack runs, sizes that differ."""
     found = []
     for row in document.rows:
-        if falls_short(row):
+        lacks_runs = bool(row.reason) and row.cell.printed is not None and not row.cell.not_compared
+        if lacks_runs or falls_short(row):
             words = [document.name, row.cell.dataset, row.cell.encoder or "", row.cell.block, row.cell.row]
             found.append(f"{' '.join(word for word in words if word)} ({in_words(row)})")
     differing = [record for record in document.series if str(record.get("verdict", "")).startswith("differs")]

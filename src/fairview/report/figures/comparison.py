@@ -41,18 +41,27 @@ def difference_verdict(metric: str, low: float | None, high: float | None) -> st
 
 def comparison_figure(comparison: Comparison) -> Figure | None:
     """Differences against the plain model with intervals, a panel per metric."""
+    if not comparison.rows:
+        return None
     rows = [row for row in comparison.rows if row.difference][:MOST]
     labels = distinct([row.title for row in rows])
     panels = [_panel(rows, labels, metric) for metric in SHOWN]
+    cost = _cost_table(comparison.rows)
     if not any(panels):
-        return None
+        return Figure(
+            key="comparison",
+            heading="Against the plain model, is the difference more than chance?",
+            reading="No difference to a plain model was measured: there is no plain model with the same encoder.",
+            panels=(),
+            tables=(cost,),
+        )
     return Figure(
         key="comparison",
         heading="Against the plain model, is the difference more than chance?",
         reading="Each mark is the difference to the plain model on the same splits and seeds; 0 means no difference. "
         "For gaps left is better, for the others right is better. A bar that touches 0 means: these trials can't tell.",
         panels=tuple(panel for panel in panels if panel is not None),
-        tables=(_difference_table(rows), _cost_table(comparison.rows)),
+        tables=(_difference_table(rows), cost),
     )
 
 
@@ -111,8 +120,8 @@ def _cost_table(rows: list[Compared]) -> Table:
             count(row.runs),
             *("–" if row.rank.get(name) is None else number(row.rank[name], 1) for name in _RANKS),
             "yes" if row.pareto else "no",
-            "–" if row.seconds is None else f"{number(row.seconds, 1)} s",
-            "–" if row.memory_mb is None else f"{number(row.memory_mb, 0)} MB",
+            "–" if row.seconds is None else number(row.seconds, 1),
+            "–" if row.memory_mb is None else number(row.memory_mb, 0),
         )
         for row in rows[:MOST]
     ]  # fmt: skip
@@ -123,7 +132,7 @@ def _cost_table(rows: list[Compared]) -> Table:
         "rank by fairness",
         "average rank",
         "on the front",
-        "time",
-        "memory",
+        "seconds per run",
+        "peak MB of the process",
     )
     return Table(f"Ranks and cost of {plural(len(cells), 'model')}", columns, cells)

@@ -13,8 +13,8 @@ from fairview.report.words import count, distinct, listed, number, percent, span
 MOST = 12
 _RATES = {
     "selection_rate": "gets a yes",
-    "true_positive_rate": "gets a yes when right",
-    "false_positive_rate": "gets a yes when wrong",
+    "true_positive_rate": "gets a yes if really positive",
+    "false_positive_rate": "gets a yes if really negative",
 }
 
 
@@ -160,9 +160,9 @@ def _roc(found: list[Roc], labels: dict[str, str]) -> Panel | None:
         return None
     series = Series(list(labels.values()), symbol="stroke")
     scale = alt.Scale(domain=[0, 1])
-    x = alt.X("fpr:Q", title="yes when wrong", scale=scale, axis=alt.Axis(format="%"))
-    y = alt.Y("tpr:Q", title="yes when right", scale=scale, axis=alt.Axis(format="%"))
-    tips = tip(series="group", auc="AUC", fpr="yes when wrong", tpr="yes when right")
+    x = alt.X("fpr:Q", title="yes among the really negative", scale=scale, axis=alt.Axis(format="%"))
+    y = alt.Y("tpr:Q", title="yes among the really positive", scale=scale, axis=alt.Axis(format="%"))
+    tips = tip(series="group", auc="AUC", fpr="yes among the really negative", tpr="yes among the really positive")
     line = chart_of(values).mark_line(strokeWidth=2).encode(
         x=x, y=y, order="order:Q", color=series.color(), strokeDash=series.dash()
     )  # fmt: skip

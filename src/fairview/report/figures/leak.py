@@ -56,8 +56,8 @@ def leak_figure(audit: Audit) -> Figure | None:
     leaks = [found for found in audit.label_leaks if found.auc is not None]
     if leaks:
         notes.append(
-            "Too good to be true: these columns alone predict the label with an AUC of "
-            f"{number(audit.label_leak_threshold or 0.95, 2)} or more, and may be a copy of it: "
+            "Too good to be true: these columns alone predict the label with an AUC above "
+            f"{number(audit.label_leak_threshold or 0.95, 2)}, and may be a copy of it: "
             f"{listed([f'{found.name} ({number(found.auc)})' for found in leaks], 8)}."
         )
     panel = Panel("leak", f"Correlation with {sensitive}, before and after propagation", alt_text, _chart(drawn, hops))
@@ -171,7 +171,7 @@ def _homophily(audit: Audit) -> tuple[Table, ...]:
     """How much people are linked to their own group."""
     rows = [
         (found.group, count(found.nodes), percent(found.homophily), number(found.mean_degree, 1))
-        for found in audit.homophily_by_group
+        for found in audit.homophily_by_group[:MOST_LISTED]
     ]
     if audit.homophily is not None or rows:
         rows.append(("all", count(audit.graph.nodes), percent(audit.homophily), "–"))

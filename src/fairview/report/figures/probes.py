@@ -9,31 +9,41 @@ from fairview.report.figures.charts import Figure, Panel, Series, Table, Values,
 from fairview.report.words import distinct, listed, method_name, number, span
 
 MOST = 40
-_SOURCES = {"X": "the table (X)", "S X": "after 1 hop (S X)", "S² X": "after 2 hops (S² X)"}
+SOURCES = {"X": "the table (X)", "S X": "after 1 hop (S X)", "S² X": "after 2 hops (S² X)"}
 
 
 def probe_figure(audit: Audit) -> Figure | None:
     """AUC of a guess of the sensitive attribute, with the chance level marked."""
     model = audit.model
-    found = [(_SOURCES.get(probe.on, probe.on), probe) for probe in audit.probe]
+    found = [(SOURCES.get(probe.on, probe.on), probe) for probe in audit.probe]
     found += [(f"inside {method_name(p.model)}", p) for p in (model.representations if model else [])]
     found = [(name, probe) for name, probe in found if probe.auc is not None][:MOST]
+    theorem = (_theorem(model.theorem2),) if model and model.theorem2 else ()
     if not found:
-        return None
+        return _without_guesses(theorem) if theorem else None
     sensitive = audit.graph.sensitive or "the sensitive attribute"
     said = "; ".join(f"{name}, {probe.probe}: {number(probe.auc)}" for name, probe in found[:8])
     rows = [(name, probe.probe, number(probe.auc), span(probe)) for name, probe in found]
     tables = [Table(f"AUC of guessing {sensitive}", ("guessed from", "kind of guess", "AUC", "95% interval"), rows)]
-    theorem = _theorem(model.theorem2) if model and model.theorem2 else None
     return Figure(
         key="probes",
         heading="How well can the sensitive attribute be guessed?",
         reading=f"A second, separate model tries to guess {sensitive}. At 0.5 it is no better than a coin; at 1 it is "
         "always right. The further right a mark, the more of the sensitive attribute is still in there. A good guess "
-        "proves a leak; a bad one does not prove that there is none.",
+        "proves that it is there, in whatever columns; a bad one does not prove that it is not.",
         panels=(Panel("probes", f"Guessing {sensitive}", f"AUC of guessing {sensitive}. {said}.", _chart(found)),),
-        tables=(*tables, *((theorem,) if theorem else ())),
+        tables=(*tables, *theorem),
         answer=f"Best guess by source: {listed(_best(found), 8)}.",
+    )
+
+
+def _without_guesses(tables: tuple[Table, ...]) -> Figure:
+    return Figure(
+        key="probes",
+        heading="How well can the sensitive attribute be guessed?",
+        reading="No guess was tried, or none could be: this is unknown.",
+        panels=(),
+        tables=tables,
     )
 
 
@@ -86,12 +96,24 @@ def _theorem(found: Theorem2) -> Table:
     ]
     rows += [
         (name, number(value, 4))
-        for name, value in (("χ", found.chi), ("ε", found.epsilon), ("difference of the groups' means", found.left))
+        for name, value in (
+            ("χ, share of the own group among the neighbours", found.chi),
+            ("ε, the clamp", found.epsilon),
+            ("left side: the difference of the groups' means that the theorem expects", found.left),
+        )
         if value is not None
     ]
     if found.printed is not None:
         rows.append(("bound as printed in the paper", f"{number(found.printed, 4)}: {holds(found.printed_holds)}"))
     if found.corrected is not None:
         rows.append(("bound, corrected", f"{number(found.corrected, 4)}: {holds(found.corrected_holds)}"))
-    rows += [("assumes", text) for text in found.assumptions]
+    rows += [
+        (name, number(value, 4))
+        for name, value in (
+            ("'predicted': the same with masked columns, as the classifier sees them", found.predicted),
+            ("'measured': the difference that there is, with the same masks", found.measured),
+        )
+        if value is not None
+    ]
+    rows += [("assumes", text) for text in found.assumptions[:20]]
     return Table("The paper's bound on the difference between the groups (Theorem 2)", ("", ""), rows)

@@ -76,7 +76,8 @@ def thresholds_figure(thresholds: Thresholds) -> Figure | None:
         key="thresholds",
         heading="Would another threshold change the answer?",
         reading="A person gets a yes when the score lies above the threshold. A gap that is small only at the "
-        "chosen threshold (the dashed line) may be luck: look at its neighbours too. Shaded: the 95% interval.",
+        "chosen threshold (the dashed line) may be luck: look at its neighbours too. Shaded: the 95% interval "
+        "at each threshold by itself.",
         panels=tuple(panels),
         notes=("Thresholds below and above those drawn give everyone the same answer.",)
         if len(points) < len(rows)

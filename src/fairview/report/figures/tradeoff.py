@@ -45,7 +45,7 @@ def model_points(rows: list[Row]) -> list[Point]:
 def tradeoff_figure(points: list[Point], interval_words: str) -> Figure | None:
     """Utility against gap, with bars for what chance alone could do."""
     panels = [panel for utility, gap in PLANES if (panel := _panel(points, utility, gap)) is not None]
-    if not panels:
+    if not points:
         return None
     table = Table(
         f"All models; {interval_words} in brackets",
@@ -62,7 +62,9 @@ def tradeoff_figure(points: list[Point], interval_words: str) -> Figure | None:
         heading="What does fairness cost?",
         reading="Up is more useful, left is more equal: the best place is the top left. Bars show what chance alone "
         f"could do ({interval_words}). A predictor that gives everyone the same answer is perfectly equal and useless; "
-        "a model is worth something only if it lies clearly above it.",
+        "a model is worth something only if it lies clearly above it."
+        if panels
+        else "Nothing can be drawn: no model has both a gap and a measure of usefulness. What is known is in the table.",
         panels=tuple(panels),
         tables=(table,),
         notes=tuple(reasons)[:8],

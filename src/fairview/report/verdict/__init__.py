@@ -20,4 +20,6 @@ def verdict_of(content: Content) -> Verdict:
         return comparison_verdict(content.comparison)
     if content.audit is not None:
         return graph_verdict(content.audit)
-    return Verdict("unsure", "This run has no test numbers.", ("Nothing was measured on nodes that it had not seen.",))
+    return Verdict(
+        "unsure", "This run has no test numbers.", ("Nothing was measured on nodes whose labels it had not seen.",)
+    )

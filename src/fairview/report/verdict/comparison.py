@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairview.report.documents import Comparison
+from fairview.report.documents import Compared, Comparison
 from fairview.report.figures.comparison import difference_verdict
 from fairview.report.verdict.parts import Verdict
 from fairview.report.words import listed, metric_name, number, plural, points
@@ -15,7 +15,7 @@ def comparison_verdict(comparison: Comparison) -> Verdict:
     found = {row.title: (row.difference or {}).get(_GAP) for row in comparison.rows}
     judged = {title: difference_verdict(_GAP, d.low, d.high) for title, d in found.items() if d is not None}
     better = [title for title, word in judged.items() if word == "better"]
-    useless = [row.title for row in comparison.rows if (low := row.low.get("auc")) is not None and low <= 0.5]
+    useless = [row.title for row in comparison.rows if not _ranks(row)]
     name = metric_name(_GAP)
     if judged:
         have = "has" if len(better) == 1 else "have"
@@ -27,11 +27,11 @@ def comparison_verdict(comparison: Comparison) -> Verdict:
     sentences = [f"Compared on {comparison.graph.source or 'unknown data'}, over {trials}."]
     if better:
         sentences.append(f"Smaller gap, beyond chance: {listed(better, 8)}.")
-    useful = [row for row in comparison.rows if row.mean.get(_GAP) is not None and row.title not in useless]
+    useful = [row for row in comparison.rows if row.mean.get(_GAP) is not None and _ranks(row)]
     if useful:
         least = min(useful, key=lambda row: row.mean[_GAP] or 0.0)
         sentences.append(
-            f"The smallest mean gap of a model that ranks better than chance is {points(least.mean[_GAP])} "
+            f"The smallest mean gap of a model that is shown to rank better than chance is {points(least.mean[_GAP])} "
             f"({least.title}), with an AUC of {number(least.mean.get('auc'), 2)}."
         )
     if useless:
@@ -46,3 +46,9 @@ def comparison_verdict(comparison: Comparison) -> Verdict:
         for metric, reason in row.undefined.items()
     ]
     return Verdict("good" if set(better) - set(useless) else "unsure", headline, tuple(sentences), tuple(undefined[:6]))
+
+
+def _ranks(row: Compared) -> bool:
+    """Is it shown to rank better than chance? Without an interval, as after a single run, it is not."""
+    low = row.low.get("auc")
+    return low is not None and low > 0.5

@@ -1,28 +1,27 @@
 """Is the model fair, and how sure can one be?
 
-Words are conventions: a gap is called small up to `SMALL_GAP`, a group is called small below `FEW_NODES` nodes or
-`FEW_POSITIVES` positive labels. What can't be computed is called undefined; nothing undefined is called fair.
+Words are conventions: a gap is called small up to `SMALL_GAP`, a group is called small by the rule of the audit. What can't be computed is called undefined; nothing undefined is called fair.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from fairview.audit.outcomes import FEW_NODES, FEW_OF_A_LABEL
 from fairview.report.documents import Evaluation, Group, Row
 from fairview.report.folder import Content
 from fairview.report.verdict.parts import Fact, Status, Verdict
 from fairview.report.words import encoder_name, listed, method_name, number, percent, plural, points, span
 
 SMALL_GAP = 0.05
-FEW_NODES, FEW_POSITIVES = 50, 20
 GAPS = {
     "statistical_parity_gap": "positive predictions",
     "equal_opportunity_gap": "positive predictions among those who are really positive",
 }
 RULE = (
     f"A gap is called small up to {100 * SMALL_GAP:.0f} percentage points, and surely small only if its whole 95% "
-    f"interval is. A group is called small below {FEW_NODES} tested nodes or {FEW_POSITIVES} positive labels, unless "
-    "the audit says otherwise. A model is called better than the constant predictor if the whole 95% interval of its "
+    f"interval is. A group is called small below {FEW_NODES} tested nodes, or below {FEW_OF_A_LABEL} of them with a "
+    "positive or with a negative label. A model is called better than the constant predictor if the whole 95% interval of its "
     "balanced accuracy is above 0.5. These words are conventions of this report, not a legal standard."
 )
 
@@ -35,7 +34,7 @@ class Measured:
     groups: list[Group]
     nodes: int | None
     runs: int
-    pairs: dict[str, str] = field(default_factory=dict)
+    pairs: dict[str, tuple[str, float]] = field(default_factory=dict)
 
 
 def measure(content: Content) -> Measured | None:
@@ -50,7 +49,8 @@ def measure(content: Content) -> Measured | None:
     shown = content.run.test if content.run and content.run.test else tests[0]
     groups = model.groups if model and model.groups else shown.groups
     row: Row = shown if len(tests) == 1 else _envelope(tests)
-    return Measured(row, groups, shown.nodes, len(tests), _widest_pairs(shown))
+    pairs = _widest_pairs(shown) if len(tests) == 1 else {}  # each run may have another one
+    return Measured(row, groups, shown.nodes, len(tests), pairs)
 
 
 def _envelope(tests: list[Evaluation]) -> Row:
@@ -72,14 +72,14 @@ def _envelope(tests: list[Evaluation]) -> Row:
     return Row.model_validate(values | {"intervals": intervals, "undefined": undefined})
 
 
-def _widest_pairs(test: Evaluation) -> dict[str, str]:
-    """With more than two groups: between which two the gap is largest."""
+def _widest_pairs(test: Evaluation) -> dict[str, tuple[str, float]]:
+    """With more than two groups: between which two the gap is largest, and how large."""
     found = {}
     for metric, pairs in test.pairs.items():
         defined = [pair for pair in pairs if pair.gap is not None and len(pair.groups) == 2]
         if len(pairs) > 1 and defined:
             widest = max(defined, key=lambda pair: pair.gap or 0.0)
-            found[metric] = f"{widest.groups[0]} and {widest.groups[1]}"
+            found[metric] = f"{widest.groups[0]} and {widest.groups[1]}", widest.gap or 0.0
     return found
 
 
@@ -93,7 +93,7 @@ def model_verdict(content: Content, measured: Measured) -> Verdict:
         _what_was_measured(content, measured),
         *(_gap_sentence(measured, metric, judged[metric]) for metric in GAPS),
         _usefulness(row, useless),
-        *_against_plain(content),
+        *_against_plain(content, row),
     ]
     warnings = [
         f"Small group: {group.group} has {plural(group.nodes, 'tested node')}"
@@ -124,6 +124,16 @@ def _judge(row: Row, metric: str) -> str:
 
 
 def _headline(worst: str, useless: bool | None, small: bool) -> tuple[Status, str]:
+    if useless and worst == "clearly large":
+        return "bad", (
+            "The groups are treated differently, and chance does not explain it; nor is this model shown to be better than "
+            "giving everyone the same answer."
+        )
+    if useless and worst == "large":
+        return "bad", (
+            "This model is not shown to be better than giving everyone the same answer, and the gap between the groups is "
+            "not small in this test."
+        )
     if useless:
         return "empty", (
             "This model is not shown to be better than giving everyone the same answer, so its gaps say little."
@@ -145,7 +155,8 @@ def _headline(worst: str, useless: bool | None, small: bool) -> tuple[Status, st
 
 def is_small(group: Group) -> bool:
     """As the audit says, or by the rule of the page."""
-    few = group.nodes < FEW_NODES or (group.positives is not None and group.positives < FEW_POSITIVES)
+    of_a_label = None if group.positives is None else min(group.positives, group.nodes - group.positives)
+    few = group.nodes < FEW_NODES or (of_a_label is not None and of_a_label < FEW_OF_A_LABEL)
     return few if group.small is None else group.small
 
 
@@ -168,7 +179,8 @@ def _what_was_measured(content: Content, measured: Measured) -> str:
     nodes = "an unknown number of nodes" if measured.nodes is None else plural(measured.nodes, "node")
     sizes = listed([f"{group.group} {group.nodes:,}" for group in measured.groups], 6)
     by = content.audit.graph.sensitive if content.audit else ""
-    said = f"{method}{f' ({encoder})' if encoder else ''} was tested on {nodes} of {content.title} that it had not seen"
+    said = f"{method}{f' ({encoder})' if encoder else ''} was tested on {nodes} of {content.title} whose labels it had "
+    said += "not seen"
     said += f", grouped{f' by {by}' if by else ''}: {sizes}." if sizes else "."
     if measured.runs > 1:
         said += f" The numbers are means over {plural(measured.runs, 'run')}; intervals reach from the lowest end to"
@@ -184,9 +196,13 @@ def _gap_sentence(measured: Measured, metric: str, judged: str) -> str:
     row, what = measured.row, GAPS[metric]
     if judged == "undefined":
         reason = row.undefined.get(metric) or "it was not measured"
-        return f"The gap in {what} is undefined ({reason}): no statement can be made, and it does not count as equal."
+        said = f"The gap in {what} is undefined ({reason}): no statement can be made, and it does not count as equal."
+        if metric in measured.pairs:
+            pair, gap = measured.pairs[metric]
+            said += f" Among the pairs that can be measured, it is widest between {pair}: {points(gap)}."
+        return said
     between = (
-        f"between {measured.pairs[metric]}, the widest pair," if metric in measured.pairs else "between the groups"
+        f"between {measured.pairs[metric][0]}, the widest pair," if metric in measured.pairs else "between the groups"
     )
     value = points(row.value(metric))
     interval = row.interval(metric)
@@ -223,11 +239,11 @@ def _usefulness(row: Row, useless: bool | None) -> str:
     return said
 
 
-def _against_plain(content: Content) -> list[str]:
+def _against_plain(content: Content, own: Row) -> list[str]:
     model = content.audit.model if content.audit else None
     if model is None or len(model.rows) < 2:
         return []
-    own, plain = model.rows[0], next((row for row in model.rows[1:] if row.name in ("plain", "vanilla")), None)
+    plain = next((row for row in model.rows[1:] if row.name in ("plain", "vanilla")), None)
     metric = "statistical_parity_gap"
     if plain is None or plain.value(metric) is None or own.value(metric) is None:
         return []
