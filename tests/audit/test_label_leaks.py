@@ -46,8 +46,10 @@ def test_unlabelled_nodes_say_nothing():
 def test_few_labels_are_undefined_rather_than_an_alarm():
     labels = np.where(np.arange(200) < 30, LABELS, -1)
     found = label_leaks(graph_with(LABELS, labels))
-    assert found == fv.Undefined("a class has 15 nodes only; 20 are needed for 5 folds")
-    assert label_leaks(graph_with(LABELS, np.ones(200, dtype=int))) == fv.Undefined("fewer than two classes have nodes")
+    assert found == fv.Undefined("a group or class has 15 nodes only; 20 are needed for 5 folds")
+    assert label_leaks(graph_with(LABELS, np.ones(200, dtype=int))) == fv.Undefined(
+        "fewer than two groups or classes have nodes"
+    )
 
 
 def test_german_names_none():

@@ -85,9 +85,9 @@ def test_of_many_nodes_a_stratified_sample_is_used(noise):
 @pytest.mark.parametrize(
     ("codes", "reason"),
     [
-        (np.zeros(600, dtype=int), "fewer than two classes have nodes"),
-        (np.full(600, -1), "fewer than two classes have nodes"),
-        ((np.arange(600) < 9).astype(int), "a class has 9 nodes only; 10 are needed for 5 folds"),
+        (np.zeros(600, dtype=int), "fewer than two groups or classes have nodes"),
+        (np.full(600, -1), "fewer than two groups or classes have nodes"),
+        ((np.arange(600) < 9).astype(int), "a group or class has 9 nodes only; 10 are needed for 5 folds"),
     ],
 )
 def test_too_little_data_is_undefined(noise, codes, reason):

@@ -227,3 +227,17 @@ def test_nodes_without_a_known_group_are_left_out_of_means_and_homophily() -> No
     same, both = 119 * 7 - 6, 119 * 10 - 9  # node 0 is missing from its own row, and from those of its neighbours
     assert found.chi == pytest.approx(same / both)
     assert "Nodes without a known group are left out: 1." in found.assumptions[2]
+
+
+def test_nodes_without_neighbours_leave_the_shares_numbers() -> None:
+    """Without self-loops nobody is around an isolated node; the shares of the others stand, and JSON has no NaN."""
+    rng = np.random.default_rng(0)
+    graph = fv.NodeGraph.from_arrays(
+        features=rng.normal(size=(60, 3)),
+        edges=[[0, 2, 0], [1, 3, 2]],
+        labels=np.tile([0, 1, 1], 20),
+        sensitive=np.repeat(["f", "m"], 30),
+    )
+    graph = graph.with_splits(fv.stratified_splits(graph, repeats=1)[0])
+    found = theorem2(fv.FairVGNN(operator="mean", self_loops=0.0, **TINY).fit(graph), graph)
+    assert found.chi_by_group == {"f": 1.0}

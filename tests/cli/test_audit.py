@@ -125,3 +125,10 @@ def test_help_has_examples(run):
     assert outcome.code == 0
     assert "fairview audit german" in outcome.out
     assert "fairview audit runs/german" in outcome.out
+
+
+def test_a_folder_of_seeds_is_not_taken_for_a_dataset(run, tmp_path):
+    (tmp_path / "seed-1").mkdir()
+    outcome = run("audit", tmp_path)
+    assert outcome.code == 1
+    assert "holds several runs; audit one of them, such as" in outcome.err.replace("\n", " ")

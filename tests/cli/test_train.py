@@ -125,6 +125,16 @@ def test_graph_and_model_are_audited_and_reported(run, tmp_path, own):
     assert (tmp_path / "a" / "report.html").read_bytes() == report, "it holds no time of day"
 
 
+def test_an_older_audit_in_the_folder_is_not_taken_for_the_runs(run, tmp_path, own):
+    """`audit --out DIR` before `train --out DIR` left an audit without a model, perhaps of another graph."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "audit.json").write_text('{"kind": "audit", "version": 1, "graph": {"source": "old"}}')
+    quick = tuple(word for word in own if word != "--no-report")
+    assert run("train", *quick, "--out", tmp_path / "run").code == 0
+    document = json.loads((tmp_path / "run" / "audit.json").read_text())
+    assert document["model"]["method"] == "fairvgnn"
+
+
 def test_every_seed_has_its_report_and_all_of_them_one(run, tmp_path, own, one_core):
     quick = tuple(word for word in own if word != "--no-report")
     assert run("train", *quick, "--seeds", 2, "--out", tmp_path / "a").code == 0

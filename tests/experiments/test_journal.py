@@ -139,3 +139,15 @@ def test_a_folder_that_is_a_file_is_said_so(tmp_path):
     (tmp_path / "a").write_text("")
     with pytest.raises(FairviewError, match="can't be written"):
         Journal.open(tmp_path / "a" / "journal.jsonl", identity={})
+
+
+def test_reading_needs_no_lock_no_file_and_changes_nothing(tmp_path):
+    path = tmp_path / "a" / "journal.jsonl"
+    assert Journal.read(path, identity={"study_seed": 0}).entries == []
+    assert not path.parent.exists()
+    with Journal.open(path, identity={"study_seed": 0}) as journal:
+        journal.append({"a": 1})
+        path.write_bytes(path.read_bytes() + b'{"entry": {"a"')  # another process is at it
+        before = path.read_bytes()
+        assert Journal.read(path, identity={"study_seed": 0}).entries == [(2, {"a": 1})]
+        assert path.read_bytes() == before

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import multiprocessing
 import operator
 import os
 import signal
@@ -58,6 +59,13 @@ def test_a_killed_worker_loses_its_task_only_and_is_replaced():
 
 def test_a_task_without_enough_memory_says_so():
     assert run([bytes]) == [(bytes, Death("it ran out of memory"))]
+
+
+def test_a_worker_that_ran_out_of_memory_is_ended_before_its_successor_begins():
+    answers = spread([bytes, abs], operator.call, key=key, shared=SHARED.__getitem__, workers=1)
+    assert next(answers) == (bytes, Death("it ran out of memory"))
+    assert len(multiprocessing.active_children()) == 1
+    assert list(answers) == [(abs, 3)]
 
 
 def test_an_error_that_nobody_expected_stops_everything_with_its_trace():

@@ -157,3 +157,33 @@ def test_an_unknown_format_is_an_error(content, tmp_path):
     with pytest.raises(InputError, match="--figures pdf: expected svg, png"):
         write_figures(figures_of(content), tmp_path, ["pdf"])
     assert not list(tmp_path.iterdir())
+
+
+def test_without_a_gap_the_other_numbers_of_all_models_stay(made, tmp_path):
+    """With an empty group nothing can be drawn; what the models are worth must not vanish with it."""
+    audit = made.audit()
+    for row in audit["model"]["rows"]:
+        row |= {"statistical_parity_gap": None, "equal_opportunity_gap": None}
+    figures = {figure.key: figure for figure in figures_of(read_folder(made.run(tmp_path, audit=audit)))}
+    assert figures["tradeoff"].panels == ()
+    assert [row[:2] for row in figures["tradeoff"].tables[0].rows][2] == ("constant predictor", "0.500 (0.50 to 0.50)")
+
+
+def test_the_theorem_stays_without_probes_and_shows_what_was_measured(made, tmp_path):
+    audit = made.audit()
+    audit["probe"], audit["model"]["representations"] = [], []
+    audit["model"]["theorem2"] |= {"predicted": 0.07, "measured": 0.09}
+    figures = {figure.key: figure for figure in figures_of(read_folder(made.run(tmp_path, audit=audit)))}
+    rows = dict(figures["probes"].tables[0].rows)
+    assert [value for name, value in rows.items() if name.startswith("'measured'")] == ["0.0900"]
+    assert rows["left side: the difference of the groups' means that the theorem expects"] == "0.1200"
+
+
+def test_a_comparison_without_a_plain_model_still_says_what_it_cost(made, tmp_path):
+    summary = made.summary()
+    for row in summary["rows"]:
+        row["difference"] = None
+    figure = figures_of(read_folder(made.write(tmp_path, summary=summary)))[-1]
+    assert figure.panels == ()
+    assert figure.tables[0].columns[-2:] == ("seconds per run", "peak MB of the process")
+    assert figure.tables[0].rows[0][-2:] == ("12.50", "400")

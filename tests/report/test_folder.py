@@ -131,3 +131,37 @@ def test_reading_does_not_depend_on_the_order_of_keys(made, tmp_path):
     turned = dict(reversed(audit.items()))
     first = read_folder(made.write(tmp_path / "a", audit=audit)).audit
     assert read_folder(made.write(tmp_path / "b", audit=json.loads(json.dumps(turned)))).audit == first
+
+
+TIMINGS = """trial,dataset,method,encoder,variant,split,seed,seconds,peak_memory_mb
+a,german,constant,,,0,1,0.5,300.0
+b,german,fairvgnn,gcn,,0,1,10.0,410.0
+c,german,fairvgnn,gcn,,0,2,20.0,400.0
+d,german,fairvgnn,gin,,0,1,99.0,999.0
+"""
+
+
+def test_what_a_comparison_cost_is_joined_by_method_and_encoder(made, tmp_path):
+    summary = made.summary(["Constant", "FairVGNN · GCN", "Other · GCN"])
+    summary["rows"][0]["encoder"] = None
+    for row in summary["rows"]:
+        del row["seconds"], row["memory_mb"]
+    (made.write(tmp_path, summary=summary) / "timings.csv").write_text(TIMINGS)
+    rows = read_folder(tmp_path).comparison.rows
+    assert [(row.seconds, row.memory_mb) for row in rows] == [(0.5, 300.0), (15.0, 410.0), (None, None)]
+
+
+@pytest.mark.parametrize(
+    "text", ["a,b\n1,2\n", "\xff", TIMINGS + "e,german,x\n", TIMINGS.replace("0.5", "nan"), TIMINGS + '"' + "x" * 10**6]
+)
+def test_wrong_timings_are_one_error(made, tmp_path, text):
+    (made.write(tmp_path, summary=made.summary()) / "timings.csv").write_bytes(text.encode("latin-1"))
+    with pytest.raises(InputError, match=r"timings\.csv: is no table of method, encoder, seconds"):
+        read_folder(tmp_path)
+
+
+def test_documents_about_different_graphs_are_not_mixed(made, tmp_path):
+    audit = made.audit()
+    audit["graph"]["sha256"] = "1234" * 16
+    with pytest.raises(InputError, match=r"about different graphs \(seed 1: run\.json, seed 1: audit\.json\)"):
+        read_folder(made.run(tmp_path, audit=audit))

@@ -59,6 +59,22 @@ def test_no_better_than_the_constant_predictor_is_said_first(made, tmp_path):
     assert "no gap at all by design" in said(found)
 
 
+@pytest.mark.parametrize(("width", "word"), [(0.03, "chance does not explain it"), (0.29, "not small in this test")])
+def test_a_gap_counts_in_a_useless_model_too(made, tmp_path, width, word):
+    """Who decides by the group alone is no better than a constant, and as unequal as can be."""
+    found = verdict(made, tmp_path, [0.5, 0.6, 0.5, 0.5, 0.5, 0.30, 0.30, 0.3], width, large_groups(made))
+    assert found.status == "bad"
+    assert word in found.headline
+    assert "giving everyone the same answer" in found.headline
+
+
+def test_only_labels_were_not_seen(made, tmp_path):
+    """Features, links and groups of the tested nodes take part in training."""
+    assert "700 nodes of german whose labels it had not seen" in said(
+        verdict(made, tmp_path, groups=large_groups(made))
+    )
+
+
 def test_an_undefined_gap_is_undefined_never_small(made, tmp_path):
     values = [*made.good[:6], None, None]
     reason = "group 'Female' has no positive labels"
@@ -89,9 +105,10 @@ def test_tiny_groups_are_flagged_and_spoil_a_good_verdict(made, tmp_path):
 def test_the_audits_word_on_small_groups_counts(made, tmp_path):
     content = read_folder(made.run(tmp_path))
     group = content.runs[0].test.groups[0]
-    assert not is_small(group.model_copy(update={"nodes": 50, "positives": 20, "small": None}))
-    assert is_small(group.model_copy(update={"nodes": 50, "positives": 19, "small": None}))
-    assert is_small(group.model_copy(update={"nodes": 49, "small": None}))
+    assert not is_small(group.model_copy(update={"nodes": 30, "positives": 5, "small": None}))
+    assert is_small(group.model_copy(update={"nodes": 30, "positives": 4, "small": None}))
+    assert is_small(group.model_copy(update={"nodes": 30, "positives": 26, "small": None}))
+    assert is_small(group.model_copy(update={"nodes": 29, "positives": 10, "small": None}))
     assert is_small(group.model_copy(update={"nodes": 400, "small": True}))
 
 
@@ -105,6 +122,15 @@ def test_more_than_two_groups_name_the_widest_pair(made, tmp_path):
     found = verdict(made, tmp_path, groups=groups, pairs={"statistical_parity_gap": pairs})
     assert "between A and C, the widest pair," in said(found)
     assert "A 300, B 300 and C 300" in said(found)
+
+
+def test_an_undefined_gap_of_three_groups_says_what_can_be_measured(made, tmp_path):
+    groups = [made.group("A", 300, 150, (0.7, 0.8, 0.4)), made.group("B", 300, 150, (0.3, 0.8, 0.4))]
+    pairs = [{"groups": ["A", "B"], "gap": 0.4}, {"groups": ["A", "C"], "gap": None}]
+    values = [*made.good[:5], None, 0.01, 0.01]
+    found = verdict(made, tmp_path, values, groups=groups, pairs={"statistical_parity_gap": pairs})
+    assert found.status == "unsure"
+    assert "Among the pairs that can be measured, it is widest between A and B: 40.0 points." in said(found)
 
 
 def test_nodes_of_unknown_group_are_counted(made, tmp_path):
@@ -134,6 +160,17 @@ def test_several_seeds_are_judged_by_the_envelope(made, tmp_path):
     assert "means over 2 runs" in said(found)
 
 
+def test_the_plain_model_stands_beside_the_mean_of_the_seeds(made, tmp_path):
+    pairs = {"statistical_parity_gap": [{"groups": ["A", "B"], "gap": 0.1}, {"groups": ["A", "C"], "gap": 0.0}]}
+    for seed, auc in ((1, 0.60), (2, 0.80)):
+        metrics = made.metrics([auc, *made.good[1:]])
+        metrics["test"]["pairs"] = pairs
+        made.write(tmp_path / f"seed-{seed}", run=made.record(seed), metrics=metrics, audit=made.audit())
+    found = said(verdict_of(read_folder(tmp_path)))
+    assert "an AUC of 0.80, against 0.70 here" in found
+    assert "widest pair" not in found
+
+
 def test_one_undefined_seed_leaves_the_mean_undefined(made, tmp_path):
     for seed, gap in ((1, 0.01), (2, None)):
         metrics = made.metrics([*made.good[:5], gap, 0.01, 0.01])
@@ -152,8 +189,15 @@ def test_a_graph_is_judged_by_its_leaks(made, tmp_path):
     assert "nothing is said about decisions" in said(found)
     for channel in audit["channels"]:
         channel["leaking"] = False
-    found = verdict_of(read_folder(made.write(tmp_path / "b", audit=audit)))
-    assert (found.status, found.headline[:18]) == ("good", "None of 26 columns")
+    for name, auc, low, status, end in (
+        ("b", 0.51, 0.47, "good", ", and from all of them together it could not be guessed."),
+        ("d", 0.99, 0.98, "unsure", ", but together they let it be guessed, AUC 0.99."),
+        ("e", None, None, "unsure", "; what they say together was not measured."),
+    ):
+        probe = [{"on": "S X", "probe": "linear", "auc": auc, "low": low, "high": auc}]
+        found = verdict_of(read_folder(made.write(tmp_path / name, audit=audit | {"probe": probe})))
+        start = "None of 26 columns alone was found to say more about Gender after 2 hops of propagation"
+        assert (found.status, found.headline) == (status, start + end)
     found = verdict_of(read_folder(made.write(tmp_path / "c", audit=audit | {"channels": [], "undefined": {"a": "b"}})))
     assert (found.status, found.warnings) == ("unsure", ("Undefined: a: b.",))
 
@@ -174,6 +218,15 @@ def test_a_fair_but_useless_method_is_no_good_news(made, tmp_path):
     found = verdict_of(read_folder(made.write(tmp_path, summary=summary)))
     assert found.status == "unsure"
     assert "a small gap says little: Constant · GCN" in said(found)
+
+
+def test_without_an_interval_no_model_is_said_to_rank_better_than_chance(made, tmp_path):
+    summary = made.summary(["Plain · GCN", "Constant · GCN"])
+    for row in summary["rows"]:
+        row["low"] = row["high"] = dict.fromkeys(row["mean"])
+    found = said(verdict_of(read_folder(made.write(tmp_path, summary=summary))))
+    assert "The smallest mean gap of a model" not in found
+    assert "Not shown to rank better than chance, so that a small gap says little: Plain · GCN and Constant" in found
 
 
 def test_a_run_without_test_numbers_says_so(made, tmp_path):

@@ -66,11 +66,11 @@ def cross_validated_auc(
     names, sizes = np.unique(codes[rows], return_counts=True)
     fewest = max(fewest, 2 * folds)
     if len(names) < 2:
-        return Undefined("fewer than two classes have nodes")
+        return Undefined("fewer than two groups or classes have nodes")
     if features.shape[1] == 0:
         return Undefined("there is no channel to read it from")
     if sizes.min() < fewest:
-        return Undefined(f"a class has {sizes.min():,} nodes only; {fewest} are needed for {folds} folds")
+        return Undefined(f"a group or class has {sizes.min():,} nodes only; {fewest} are needed for {folds} folds")
     rows = stratified_sample(rows, codes, sample, fewest, np.random.default_rng(seed))
     values, classes = features[rows], np.searchsorted(names, codes[rows])
     aucs, variance = [], 0.0

@@ -62,7 +62,7 @@ def audit(
     if run is not None:
         from fairview.experiments.evidence import audit_run
 
-        document = audit_run(run, graph, of_graph=found, probes=not no_probes)
+        document = audit_run(run, graph, of_graph=found, probes=not no_probes, seed=seed, out=out)
     written = _write(document, run, out)
     if format is Format.JSON:
         print_json(document)
@@ -104,9 +104,9 @@ def _write(document: dict[str, Any], run: Path | None, out: Path | None) -> list
     folder = out or run
     if folder is None:
         return []
-    if out is not None:
+    if run is None:
         text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        write_atomic(out / "audit.json", text)
+        write_atomic(folder / "audit.json", text)
     from fairview.report import write_report
 
     return [folder / "audit.json", write_report(folder)]

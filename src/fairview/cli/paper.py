@@ -40,7 +40,7 @@ def paper(
     encoders: Annotated[str, typer.Option(help="Separated by commas.")] = "gcn,gin,sage",
     methods: Annotated[str | None, typer.Option(help="Of Table 3, separated by commas [default: all].")] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="End with exit code 3 if a row is worse than the paper's.")
+        bool, typer.Option("--check", help="End with exit code 3 if a row is worse than the paper's or lacks runs.")
     ] = False,
     finished: Annotated[
         bool, typer.Option("--finished", help="Train nothing: show what is there, and name what is not.")

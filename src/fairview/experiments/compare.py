@@ -25,7 +25,7 @@ from fairview.experiments.plan import Row, Selection, plan, selection_sentence
 from fairview.experiments.study import check_extends, study_document
 from fairview.experiments.summary import Outcomes, summary_document, with_costs
 from fairview.experiments.tables import write_tables
-from fairview.experiments.trials import Notice, run_trials
+from fairview.experiments.trials import Notice, finished_trials, run_trials
 from fairview.methods.network import check_trainable
 
 OWN = "own"
@@ -99,8 +99,9 @@ def compare(
         graph, rows, dataset=known or OWN, seeds=seeds, splits=splits, selection=selection, study_seed=study_seed
     )
     check_extends(folder, study)
-    write_atomic(folder / "study.json", _json(study))
     everything = [trial for of_row in trials.values() for trial in of_row]
+    finished_trials(everything, {known or OWN: graph}, folder, study_seed=study_seed)  # a journal that does not fit
+    write_atomic(folder / "study.json", _json(study))
     results = run_trials(
         everything, {known or OWN: graph}, folder, study_seed=study_seed, workers=workers, notice=notice
     )

@@ -30,8 +30,10 @@ def audit_run(
     of_graph: GraphAudit | None = None,
     others: Mapping[str, Estimator] | None = None,
     probes: bool = True,
+    seed: int = 0,
+    out: Path | None = None,
 ) -> Document:
-    """Audit a finished run on its graph, and write `audit.json` into its folder.
+    """Audit a finished run on its graph, and write `audit.json`.
 
     Args:
         folder: of the run.
@@ -41,16 +43,19 @@ def audit_run(
         of_graph: the audit of the graph, if it was made already.
         others: more fitted models for the picture of utility against fairness, by name.
         probes: train the probes, of graph and model; they take most of the time.
+        seed: of folds, samples and resamples.
+        out: another folder than the run's for `audit.json`.
     """
     folder = Path(folder)
     model = load_model(folder) if model is None else model
     if model.facts().graph_sha256 != graph.sha256:
         raise InputError(f"{folder}: its model was trained on another graph than the one given.")
-    of_graph = audit(graph, probes=probes) if of_graph is None else of_graph
+    of_graph = audit(graph, probes=probes, seed=seed) if of_graph is None else of_graph
     plain = plain_model(model, graph) if plain is None else plain
-    of_model = audit_model(model, graph, plain=plain, others=others or {}, probes=probes)
+    of_model = audit_model(model, graph, plain=plain, others=others or {}, probes=probes, seed=seed)
     document = of_graph.to_dict() | {"model": of_model.to_dict()}
-    write_atomic(folder / "audit.json", json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    write_atomic((folder if out is None else out) / "audit.json", text)
     return document
 
 

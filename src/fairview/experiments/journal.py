@@ -7,6 +7,7 @@ its own content and is on the disk before the next step begins. A kill can tear 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 from collections.abc import Mapping
@@ -68,6 +69,20 @@ class Journal:
             raise
         return journal
 
+    @classmethod
+    def read(cls, path: str | Path, *, identity: Mapping[str, Any]) -> Journal:
+        """What a journal holds, also while another process writes to it; without a file, nothing."""
+        path = Path(path)
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            content = b""
+        except OSError as error:
+            raise FairviewError(f"{path}: can't be read ({error.strerror or error}).") from None
+        journal = cls(path, io.BytesIO(content))
+        journal._load({"journal": FORMAT, "versions": result_versions(), **identity})
+        return journal
+
     def append(self, entry: Mapping[str, Any]) -> None:
         """Write an entry; when this returns it is on the disk."""
         place = self._stream.seek(0, os.SEEK_END)
@@ -90,27 +105,32 @@ class Journal:
     # --- reading ------------------------------------------------------------------------------------------------------
 
     def _begin(self, header: dict[str, Any]) -> None:
+        whole = self._load(header)
+        if whole is not None:
+            self.torn = True
+            self._stream.truncate(whole)
+            os.fsync(self._stream.fileno())
+        if self._stream.seek(0, os.SEEK_END) == 0:
+            self.append(header)
+
+    def _load(self, header: dict[str, Any]) -> int | None:
+        """Fill `entries`; where a torn last line begins, if there is one."""
         self._stream.seek(0)
         lines = self._stream.read().splitlines(keepends=True)
         found: list[dict[str, Any]] = []
         for number, line in enumerate(lines, start=1):
             entry = decode(line)
-            if entry is None:
-                torn = number == len(lines) and (bool(found) or encode(header).startswith(line))
-                if torn:
-                    self._cut(sum(map(len, lines[:-1])))
-                    break
+            if entry is not None:
+                found.append(entry)
+            elif number < len(lines) or not (found or encode(header).startswith(line)):
                 raise InputError(
                     f"{self.path}: line {number} is damaged. Restore the file, or use another folder; the other lines "
                     "can't be trusted to be complete."
                 )
-            found.append(entry)
-        if not found:
-            self.append(header)
-            return
-        if found[0] != header:
+        if found and found[0] != header:
             self._refuse(found[0], header)
         self.entries = list(enumerate(found[1:], start=2))
+        return None if len(found) == len(lines) else sum(map(len, lines[:-1]))
 
     def _refuse(self, found: Mapping[str, Any], header: Mapping[str, Any]) -> NoReturn:
         if "journal" not in found:
@@ -120,11 +140,6 @@ class Journal:
         raise InputError(
             f"{self.path}: belongs to another study ({said}). Their numbers don't mix: use another folder."
         )
-
-    def _cut(self, size: int) -> None:
-        self.torn = True
-        self._stream.truncate(size)
-        os.fsync(self._stream.fileno())
 
     def _undo(self, place: int) -> None:
         """After a write that failed half-way, for example on a full disk."""

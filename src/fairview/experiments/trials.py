@@ -257,8 +257,8 @@ def finished_trials(
 ) -> dict[str, Result]:
     """What the folder's journal holds of these trials, by id; nothing is run."""
     named = {trial.id: trial for trial in trials}
-    with Journal.open(Path(folder) / "journal.jsonl", identity={"study_seed": study_seed}) as journal:
-        return _results(journal, named, _Graphs(graph_of))
+    journal = Journal.read(Path(folder) / "journal.jsonl", identity={"study_seed": study_seed})
+    return _results(journal, named, _Graphs(graph_of))
 
 
 def available_cores() -> int:

@@ -77,6 +77,7 @@ def spread(
                 task, answer = worker.receive()
                 if isinstance(answer, Death):
                     crew.remove(worker)
+                    worker.end()  # one that ran out of memory is still there, and holds it
                     crew += [_Worker(work)] if waiting else []
                 elif waiting:
                     following = waiting.popleft()

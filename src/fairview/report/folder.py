@@ -100,8 +100,8 @@ def _check_graph(folder: Path, runs: tuple[Run, ...], audit: Audit | None, compa
         first, *others = known
         other = next(place for place in others if known[place] != known[first])
         raise InputError(
-            f"{folder}: its documents are about different graphs ({first}, {other}). Make them again with fairview audit "
-            "or train, or move them apart."
+            f"{folder}: its documents are about different graphs ({first}, {other}). Make them again, or "
+            "keep them in folders of their own."
         )
 
 

@@ -46,7 +46,7 @@ class SelectionRule:
     Whether one of these is undefined depends on the validation labels and groups, not on the model, so a term that is
     undefined is left out for every epoch alike; `left_out` says which, and why.
 
-    Paper: section 5.1.3; the published runs use weight 1.
+    Paper: not stated; the published code uses it with weight 1.
     """
 
     weight: float = 1.0

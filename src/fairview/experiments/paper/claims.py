@@ -102,7 +102,7 @@ class Tally:
 
         Args:
             remark: further evidence.
-            most: the paper says "in most cases": more than half is enough.
+            most: the paper says "in most cases" or "generally": more than half is enough.
         """
         if not self.total:
             return Finding("not run", "no rows to compare")

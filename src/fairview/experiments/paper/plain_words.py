@@ -27,12 +27,14 @@ def plain_words(main: Document, claims: Mapping[str, tuple[Claim, Finding]]) -> 
 
 def _lacking(main: Document) -> Iterator[str]:
     """What the sentences below can't speak of."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, dict[str, list[str]]] = {}
     for row in main.rows:
         if row.reason:
-            found.setdefault(row.reason, []).append(f"{row.cell.row} on {_name(row)}")
-    for reason, cells in found.items():
-        yield f"Without numbers, and so left out below: {_listed(cells)}; {reason}."
+            where = row.cell.dataset if row.cell.block == YARDSTICKS else _name(row)
+            found.setdefault(row.reason, {}).setdefault(row.cell.row, []).append(where)
+    for reason, rows in found.items():
+        cells = [f"{name} on {_listed(places)}" for name, places in rows.items()]
+        yield f"Without numbers, {reason}, and so left out below: {_listed(cells, sign='; ')}."
 
 
 def _reproduced(main: Document) -> Iterator[str]:

@@ -56,8 +56,8 @@ _SMOKE = "**A smoke test: two epochs per run. The numbers mean nothing.**"
 
 _CLAIM_RULE = (
     "A claim is a set of comparisons of means. It holds if nine in ten agree (more than half where the paper says "
-    "*in most cases*), does not if fewer than half do, and is mixed in between. Beyond the noise: the 95 % interval of "
-    "the paired difference leaves out zero."
+    "*in most cases* or *generally*), does not if fewer than half do, and is mixed in between. Beyond the noise: the "
+    "95 % interval of the paired difference leaves out zero."
 )
 
 

@@ -51,7 +51,7 @@ def comparison_figure(comparison: Comparison) -> Figure | None:
         return Figure(
             key="comparison",
             heading="Against the plain model, is the difference more than chance?",
-            reading="No difference to a plain model was measured: there is no plain model with the same encoder.",
+            reading="No difference was measured: no plain model has the same encoder, or the numbers are undefined.",
             panels=(),
             tables=(cost,),
         )
@@ -120,7 +120,7 @@ def _cost_table(rows: list[Compared]) -> Table:
             count(row.runs),
             *("–" if row.rank.get(name) is None else number(row.rank[name], 1) for name in _RANKS),
             "yes" if row.pareto else "no",
-            "–" if row.seconds is None else number(row.seconds, 1),
+            "–" if row.seconds is None else number(row.seconds, 2),
             "–" if row.memory_mb is None else number(row.memory_mb, 0),
         )
         for row in rows[:MOST]

@@ -64,7 +64,7 @@ def tradeoff_figure(points: list[Point], interval_words: str) -> Figure | None:
         f"could do ({interval_words}). A predictor that gives everyone the same answer is perfectly equal and useless; "
         "a model is worth something only if it lies clearly above it."
         if panels
-        else "Nothing can be drawn: no model has both a gap and a measure of usefulness. What is known is in the table.",
+        else "Nothing can be drawn: no model has both a gap and a measure of usefulness. The table has what is known.",
         panels=tuple(panels),
         tables=(table,),
         notes=tuple(reasons)[:8],

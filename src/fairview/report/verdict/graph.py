@@ -21,8 +21,8 @@ def graph_verdict(audit: Audit) -> Verdict:
         sentences.append(f"{percent(audit.homophily)} of the links join nodes of the same group.")
     if best is not None:
         sentences.append(
-            f"From all other columns together, {sensitive} is guessed best from {SOURCES.get(best.on, best.on)}, with an "
-            f"AUC of {number(best.auc, 2)} (95% interval {span(best, digits=2)}; 0.5 is chance)."
+            f"From all other columns together, {sensitive} is guessed best from {SOURCES.get(best.on, best.on)}, with "
+            f"an AUC of {number(best.auc, 2)} (95% interval {span(best, digits=2)}; 0.5 is chance)."
         )
     sentences.append("No model was tested, so nothing is said about decisions.")
     warnings = [f"Undefined: {name}: {reason}." for name, reason in audit.undefined.items()][:6]

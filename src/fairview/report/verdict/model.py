@@ -1,6 +1,7 @@
 """Is the model fair, and how sure can one be?
 
-Words are conventions: a gap is called small up to `SMALL_GAP`, a group is called small by the rule of the audit. What can't be computed is called undefined; nothing undefined is called fair.
+Words are conventions: a gap is called small up to `SMALL_GAP`, a group is called small by the audit's rule. What can't
+be computed is called undefined; nothing undefined is called fair.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ GAPS = {
 RULE = (
     f"A gap is called small up to {100 * SMALL_GAP:.0f} percentage points, and surely small only if its whole 95% "
     f"interval is. A group is called small below {FEW_NODES} tested nodes, or below {FEW_OF_A_LABEL} of them with a "
-    "positive or with a negative label. A model is called better than the constant predictor if the whole 95% interval of its "
-    "balanced accuracy is above 0.5. These words are conventions of this report, not a legal standard."
+    "positive or with a negative label. A model is called better than the constant predictor if the whole 95% interval "
+    "of its balanced accuracy is above 0.5. These words are conventions of this report, not a legal standard."
 )
 
 
@@ -126,13 +127,13 @@ def _judge(row: Row, metric: str) -> str:
 def _headline(worst: str, useless: bool | None, small: bool) -> tuple[Status, str]:
     if useless and worst == "clearly large":
         return "bad", (
-            "The groups are treated differently, and chance does not explain it; nor is this model shown to be better than "
-            "giving everyone the same answer."
+            "The groups are treated differently, and chance does not explain it; nor is this model shown to be better "
+            "than giving everyone the same answer."
         )
     if useless and worst == "large":
         return "bad", (
-            "This model is not shown to be better than giving everyone the same answer, and the gap between the groups is "
-            "not small in this test."
+            "This model is not shown to be better than giving everyone the same answer, and the gap between the groups "
+            "is not small in this test."
         )
     if useless:
         return "empty", (
