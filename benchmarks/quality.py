@@ -16,22 +16,13 @@ from typing import Any
 import numpy as np
 
 import fairview as fv
+from fairview.experiments.paper.numbers import printed_row
 
 METRICS = ("auc", "f1", "accuracy", "statistical_parity_gap", "equal_opportunity_gap")
 EXTRA = ("balanced_accuracy", "false_positive_rate")
 RESULTS = Path("docs/quality.jsonl")
 SEEDS = 5
 
-# Table 3: mean and standard deviation in percent.
-PAPER = {
-    "german-gcn": [(72.41, 2.10), (82.14, 0.42), (70.16, 0.86), (1.71, 1.68), (0.88, 0.58)],
-    "german-gin": [(71.65, 1.90), (82.40, 0.14), (70.16, 0.32), (0.43, 0.54), (0.34, 0.41)],
-    "german-sage": [(73.84, 0.52), (81.91, 0.63), (70.00, 0.25), (1.36, 1.90), (1.22, 1.49)],
-    "bail-gcn": [(85.68, 0.37), (79.11, 0.33), (84.73, 0.46), (6.53, 0.67), (4.95, 1.22)],
-    "bail-gin": [(83.22, 1.60), (76.36, 2.20), (83.86, 1.57), (5.67, 0.76), (5.77, 1.26)],
-    "bail-sage": [(91.56, 1.71), (83.58, 1.88), (88.41, 1.29), (1.14, 0.67), (1.69, 1.13)],
-    "german-gcn@paper-table4": [(72.69, 1.67), (81.86, 0.49), (69.84, 0.41), (0.77, 0.39), (0.46, 0.34)],  # Table 4
-}
 # The authors' code, run again with current torch, seeds 1 to 5; means in percent. Its German GCN is the Table 4 recipe.
 PUBLISHED_CODE = {
     "german-gcn@paper-table4": [72.9, 82.1, 70.6, 3.8, 4.1],
@@ -103,12 +94,13 @@ def table() -> str:
     for cell, runs in sorted(rows.items()):
         first = [runs[seed] for seed in sorted(runs) if seed <= SEEDS]
         means = [float(np.mean([100 * found[name] for found in first])) for name in METRICS]
-        verdict = _verdict(cell, means) if cell in PAPER else "reported"
+        paper = _paper(cell)
+        verdict = _verdict(paper, means) if paper else "reported"
         lines.append(f"| {cell} | ours, seeds 1 to {len(first)} | {_cells(first)} | {verdict} |")
         if len(runs) > SEEDS:
             lines.append(f"| | ours, seeds 1 to {len(runs)} | {_cells(list(runs.values()))} | |")
-        if cell in PAPER:
-            lines.append(f"| | paper | {' | '.join(f'{mean:.2f} ± {std:.2f}' for mean, std in PAPER[cell])} | | | | |")
+        if paper:
+            lines.append(f"| | paper | {' | '.join(f'{mean:.2f} ± {std:.2f}' for mean, std in paper)} | | | | |")
         if cell in PUBLISHED_CODE:
             lines.append(f"| | published code | {' | '.join(map(str, PUBLISHED_CODE[cell]))} | | | | |")
         graph = fv.load_dataset(cell.partition("@")[0].rsplit("-", 1)[0])
@@ -151,10 +143,19 @@ def search() -> None:
         print(f"| {shown} | {threshold:g} | {density:g} | {rate:g} | {score:.4f} | {cells} |", flush=True)
 
 
-def _verdict(cell: str, means: list[float]) -> str:
+def _paper(cell: str) -> list[tuple[float, float]]:
+    """Mean and standard deviation in percent of FairVGNN's row in Table 3, or Table 4 for its recipe; empty if none."""
+    name, _, preset = cell.partition("@")
+    dataset, kind = name.rsplit("-", 1)
+    table, row = ("table4", "full") if preset == "paper-table4" else ("table3", "fairvgnn")
+    printed = printed_row(table, dataset, kind, row) or {}
+    return [(printed[metric].mean, printed[metric].std or 0.0) for metric in METRICS if metric in printed]
+
+
+def _verdict(paper: list[tuple[float, float]], means: list[float]) -> str:
     short = ("AUC", "F1", "ACC", "SP", "EO")
     missed = []
-    for place, ((mean, std), ours) in enumerate(zip(PAPER[cell], means, strict=True)):
+    for place, ((mean, std), ours) in enumerate(zip(paper, means, strict=True)):
         worse = mean - ours if place < 3 else ours - mean
         if worse > 2 * std:
             missed.append(short[place])
