@@ -18,16 +18,6 @@ from fairview.errors import InputError
 if TYPE_CHECKING:
     from fairview.experiments.compare import Comparison
 
-_SHOWN = {
-    "auc": "AUC",
-    "f1": "F1",
-    "accuracy": "ACC",
-    "balanced_accuracy": "bal. ACC",
-    "false_positive_rate": "FPR",
-    "statistical_parity_gap": "SP gap",
-    "equal_opportunity_gap": "EO gap",
-}
-
 
 @options.with_table_options(required=False)
 def compare(
@@ -109,12 +99,12 @@ def compare(
 
 def print_comparison(found: Comparison) -> None:
     """Rows below each other; mean ± standard deviation, and the interval of the mean below it."""
-    document = found.to_dict()
-    columns = ["", *_SHOWN.values(), "rank", "Pareto", "s/run"]
+    document, shown = found.to_dict(), _shown()
+    columns = ["", *shown.values(), "rank", "Pareto", "s/run"]
     cells = [
         [
             row["label"] + ("\n(looks at nothing)" if row["method"] == "constant" else ""),
-            *(_cell(row, metric) for metric in _SHOWN),
+            *(_cell(row, metric) for metric in shown),
             f"{row['rank']['average']:.1f}",
             "yes" if row["pareto"] else "",
             f"{row['seconds']:.1f}",
@@ -122,10 +112,10 @@ def print_comparison(found: Comparison) -> None:
         for row in document["rows"]
     ]
     reasons = dict.fromkeys(
-        f"{row['label']}: {_SHOWN[metric]} is {reason}."
+        f"{row['label']}: {shown[metric]} is {reason}."
         for row in document["rows"]
         for metric, reason in row["undefined"].items()
-        if metric in _SHOWN
+        if metric in shown
     )
     facts = [
         f"Percent on the test nodes, mean ± std; below it the interval. {_runs(document)}",
@@ -142,12 +132,20 @@ def print_comparison(found: Comparison) -> None:
 
 
 def _print_differences(document: Mapping[str, Any]) -> None:
+    shown = _shown()
     rows = [row for row in document["rows"] if row["difference"] is not None]
     if not rows:
         return
-    cells = [[row["label"], *(_difference(row["difference"][metric]) for metric in _SHOWN)] for row in rows]
+    cells = [[row["label"], *(_difference(row["difference"][metric]) for metric in shown)] for row in rows]
     caption = "Points, pairs with the same split and seed; below it the interval. Gaps: below 0 is fairer."
-    print_table("Against the plain model with the same encoder", ["", *_SHOWN.values()], cells, caption=caption)
+    print_table("Against the plain model with the same encoder", ["", *shown.values()], cells, caption=caption)
+
+
+def _shown() -> dict[str, str]:
+    """Metrics and their short names; odds, the larger of two gaps, say little more."""
+    from fairview.metrics.names import SHORT
+
+    return {metric: name for metric, name in SHORT.items() if metric != "equalized_odds_gap"}
 
 
 def _runs(document: Mapping[str, Any]) -> str:

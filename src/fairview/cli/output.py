@@ -115,25 +115,16 @@ def percent(value: object) -> str:
 def print_metrics(title: str, rows: Mapping[str, Evaluation]) -> None:
     """Models below each other, metrics side by side, in percent; below it why a value is undefined."""
     from fairview.metrics.evaluation import METRICS
+    from fairview.metrics.names import SHORT
 
-    short = {
-        "auc": "AUC",
-        "f1": "F1",
-        "accuracy": "ACC",
-        "balanced_accuracy": "bal. ACC",
-        "false_positive_rate": "FPR",
-        "statistical_parity_gap": "SP gap",
-        "equal_opportunity_gap": "EO gap",
-        "equalized_odds_gap": "odds gap",
-    }
     cells = [[name, *(_with_interval(found, metric) for metric in METRICS)] for name, found in rows.items()]
     reasons = dict.fromkeys(
-        f"{name}: {short[metric]} is undefined: {reason}."
+        f"{name}: {SHORT[metric]} is undefined: {reason}."
         for name, found in rows.items()
         for metric, reason in found.undefined.items()
     )
     caption = "Percent, 95 % intervals over nodes below. Gaps: 0 means equal. FPR: 100 means it always says yes."
-    print_table(title, ["", *(short[metric] for metric in METRICS)], cells, caption="\n".join([caption, *reasons]))
+    print_table(title, ["", *(SHORT[metric] for metric in METRICS)], cells, caption="\n".join([caption, *reasons]))
 
 
 def _with_interval(found: Evaluation, metric: str) -> str:

@@ -65,6 +65,12 @@ def training_rows(graph: NodeGraph) -> npt.NDArray[np.intp]:
     return rows
 
 
+def channels_seen(graph: NodeGraph, sensitive_channels: bool) -> tuple[str, ...]:
+    """The channels that a model looks at: all, or all but those of the sensitive attribute."""
+    hidden = () if sensitive_channels else graph.sensitive_channels
+    return tuple(name for name in graph.channels if name not in hidden)
+
+
 def features_like(graph: NodeGraph, channels: tuple[str, ...]) -> npt.NDArray[np.float32]:
     """The features in the order that a model was fitted with, matched by name; other channels are left out."""
     if graph.channels == channels:

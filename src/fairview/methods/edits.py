@@ -6,7 +6,7 @@ Dong, Liu, Jalaian, Li: *EDITS: Modeling and Mitigating Data Bias for Graph Neur
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,14 +17,11 @@ from torch import Tensor, nn
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError, quoted
 from fairview.methods.contract import features_like, require_fitted
-from fairview.methods.fairvgnn import Rate, Threads, Weight
+from fairview.methods.parameters import extending
 from fairview.methods.vanilla import Plain, Vanilla
 from fairview.metrics.groups import UNKNOWN
-from fairview.nn.encoders import EncoderKind
-from fairview.nn.paths import PathKind
 from fairview.nn.pruning import LinkPruning
 from fairview.nn.wasserstein import Hop, group_contrasts, mean_differences
-from fairview.propagation.operators import OperatorKind
 
 PUBLISHED_THRESHOLDS = {"german": 0.25, "credit": 0.02, "bail": 0.012}
 """`edge_threshold` of the published runs, by dataset."""
@@ -54,53 +51,18 @@ class EDITS(Vanilla):
         ['Gender', 'RentsHouse', 'Single', 'YearsAtCurrentJob_lt_1']
     """
 
+    @extending(Vanilla)
     def __init__(
         self,
         *,
-        encoder: EncoderKind | nn.Module = "gcn",
-        operator: OperatorKind | None = None,
-        self_loops: Weight = 1.0,
-        hidden: Annotated[int, Field(ge=1)] = 16,
-        depth: Annotated[int, Field(ge=1)] | None = None,
-        dropout: Annotated[float, Field(ge=0, lt=1)] = 0.5,
         masked_channels: Annotated[int, Field(ge=0)] = 4,
         edge_threshold: Annotated[float, Field(gt=0, le=1)] | None = 0.25,
         hops: Annotated[int, Field(ge=0, le=100)] = 2,
         neighbour_share: Annotated[float, Field(ge=0, le=1)] = 0.5,
         sensitive_nodes: Literal["all", "train"] = "all",
-        learning_rate: Rate = 0.001,
-        weight_decay: Weight = 1e-5,
-        sensitive_channels: bool = True,
-        epochs: Annotated[int, Field(ge=1)] = 1000,
-        selection: Literal["loss", "score"] = "loss",
-        selection_weight: Weight = 1.0,
-        patience: Annotated[int, Field(ge=1)] | None = None,
-        path: PathKind = "auto",
-        precision: Literal["float32", "float64"] = "float32",
-        device: str = "cpu",
-        threads: Threads | None = None,
-        seed: Annotated[int, Field(ge=0)] = 0,
+        **others: Any,
     ) -> None:
-        super().__init__(
-            encoder=encoder,
-            operator=operator,
-            self_loops=self_loops,
-            hidden=hidden,
-            depth=depth,
-            dropout=dropout,
-            learning_rate=learning_rate,
-            weight_decay=weight_decay,
-            sensitive_channels=sensitive_channels,
-            epochs=epochs,
-            selection=selection,
-            selection_weight=selection_weight,
-            patience=patience,
-            path=path,
-            precision=precision,
-            device=device,
-            threads=threads,
-            seed=seed,
-        )
+        super().__init__(**others)
         self.masked_channels = masked_channels
         self.edge_threshold = edge_threshold
         self.hops = hops

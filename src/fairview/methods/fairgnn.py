@@ -7,7 +7,7 @@ Information*, WSDM 2021. A rival of Table 3 of the FairVGNN paper; its settings 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, cast
+from typing import Annotated, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,13 +19,13 @@ from torch.nn import functional
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError
 from fairview.methods.contract import features_like, training_rows
-from fairview.methods.fairvgnn import Rate, Threads, Weight
+from fairview.methods.fairvgnn import Weight
+from fairview.methods.parameters import extending
 from fairview.methods.vanilla import Plain, Vanilla
-from fairview.nn.encoders import EncoderKind, EncoderSpec
+from fairview.nn.encoders import EncoderSpec
 from fairview.nn.inputs import GraphInputs
 from fairview.nn.losses import classifier_loss, discriminator_loss
-from fairview.nn.paths import PathKind, Rows, choose_path
-from fairview.propagation.operators import OperatorKind
+from fairview.nn.paths import Rows, choose_path
 from fairview.training.adam import Adam
 from fairview.training.randomness import Streams
 
@@ -47,52 +47,17 @@ class FairGNN(Vanilla):
         selection: keep the epoch with the best validation `score`, the rule of the fair methods, or the lowest `loss`.
     """
 
+    @extending(Vanilla, hidden=32, selection="score")
     def __init__(
         self,
         *,
-        encoder: EncoderKind | nn.Module = "gcn",
-        operator: OperatorKind | None = None,
-        self_loops: Weight = 1.0,
-        hidden: Annotated[int, Field(ge=1)] = 32,
-        depth: Annotated[int, Field(ge=1)] | None = None,
-        dropout: Annotated[float, Field(ge=0, lt=1)] = 0.5,
         covariance_weight: Weight = 4.0,
         adversary_weight: Weight = 0.01,
         known_sensitive: Annotated[int, Field(ge=1)] | None = 200,
         labels: Annotated[int, Field(ge=1)] | None = None,
-        learning_rate: Rate = 0.001,
-        weight_decay: Weight = 1e-5,
-        sensitive_channels: bool = True,
-        epochs: Annotated[int, Field(ge=1)] = 1000,
-        selection: Literal["loss", "score"] = "score",
-        selection_weight: Weight = 1.0,
-        patience: Annotated[int, Field(ge=1)] | None = None,
-        path: PathKind = "auto",
-        precision: Literal["float32", "float64"] = "float32",
-        device: str = "cpu",
-        threads: Threads | None = None,
-        seed: Annotated[int, Field(ge=0)] = 0,
+        **others: Any,
     ) -> None:
-        super().__init__(
-            encoder=encoder,
-            operator=operator,
-            self_loops=self_loops,
-            hidden=hidden,
-            depth=depth,
-            dropout=dropout,
-            learning_rate=learning_rate,
-            weight_decay=weight_decay,
-            sensitive_channels=sensitive_channels,
-            epochs=epochs,
-            selection=selection,
-            selection_weight=selection_weight,
-            patience=patience,
-            path=path,
-            precision=precision,
-            device=device,
-            threads=threads,
-            seed=seed,
-        )
+        super().__init__(**others)
         self.covariance_weight = covariance_weight
         self.adversary_weight = adversary_weight
         self.known_sensitive = known_sensitive

@@ -15,7 +15,7 @@ from scipy.special import expit, logit
 from sklearn.ensemble import GradientBoostingClassifier
 
 from fairview.data.graph import NodeGraph
-from fairview.methods.contract import Facts, Probabilities, features_like, require_fitted, training_rows
+from fairview.methods.contract import Facts, Probabilities, channels_seen, features_like, require_fitted, training_rows
 from fairview.methods.estimator import Estimator, require_like
 from fairview.methods.settings import check_settings
 from fairview.training.state import State
@@ -49,8 +49,7 @@ class GradientBoosting(Estimator):
 
     def fit(self, graph: NodeGraph) -> Self:
         check_settings(type(self), self.get_params(deep=False))
-        hidden = () if self.sensitive_channels else graph.sensitive_channels
-        channels = tuple(name for name in graph.channels if name not in hidden)
+        channels = channels_seen(graph, self.sensitive_channels)
         rows = training_rows(graph)
         model = GradientBoostingClassifier(
             n_estimators=self.trees,

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression as SkLogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from fairview.data.graph import NodeGraph
-from fairview.methods.contract import Facts, Probabilities, features_like, require_fitted, training_rows
+from fairview.methods.contract import Facts, Probabilities, channels_seen, features_like, require_fitted, training_rows
 from fairview.methods.estimator import Estimator, require_like
 from fairview.methods.settings import check_settings
 from fairview.training.state import State
@@ -37,8 +37,7 @@ class LogisticRegression(Estimator):
 
     def fit(self, graph: NodeGraph) -> Self:
         check_settings(type(self), self.get_params(deep=False))
-        hidden = () if self.sensitive_channels else graph.sensitive_channels
-        channels = tuple(name for name in graph.channels if name not in hidden)
+        channels = channels_seen(graph, self.sensitive_channels)
         rows = training_rows(graph)
         features = features_like(graph, channels)[rows].astype(np.float64)
         scaler = StandardScaler().fit(features)

@@ -5,19 +5,16 @@ Paper: section 3, Table 1. S0 masks nothing, S1 ranks the channels before propag
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any
 
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Tensor
 
 from fairview.data.graph import NodeGraph
 from fairview.methods.contract import require_fitted
-from fairview.methods.fairvgnn import Rate, Threads, Weight
+from fairview.methods.parameters import extending
 from fairview.methods.vanilla import Plain, Vanilla
-from fairview.nn.encoders import EncoderKind
-from fairview.nn.paths import PathKind
 from fairview.propagation.masking import Strategy, mask_by_correlation
-from fairview.propagation.operators import OperatorKind
 
 
 class Masking(Vanilla):
@@ -32,51 +29,16 @@ class Masking(Vanilla):
         hops: of GCN's S, with one self-loop, whatever the encoder.
     """
 
+    @extending(Vanilla)
     def __init__(
         self,
         *,
         strategy: Strategy = "S2",
         top_k: Annotated[int, Field(ge=0)] = 4,
         hops: Annotated[int, Field(ge=1)] = 1,
-        encoder: EncoderKind | nn.Module = "gcn",
-        operator: OperatorKind | None = None,
-        self_loops: Weight = 1.0,
-        hidden: Annotated[int, Field(ge=1)] = 16,
-        depth: Annotated[int, Field(ge=1)] | None = None,
-        dropout: Annotated[float, Field(ge=0, lt=1)] = 0.5,
-        learning_rate: Rate = 0.001,
-        weight_decay: Weight = 1e-5,
-        sensitive_channels: bool = True,
-        epochs: Annotated[int, Field(ge=1)] = 1000,
-        selection: Literal["loss", "score"] = "loss",
-        selection_weight: Weight = 1.0,
-        patience: Annotated[int, Field(ge=1)] | None = None,
-        path: PathKind = "auto",
-        precision: Literal["float32", "float64"] = "float32",
-        device: str = "cpu",
-        threads: Threads | None = None,
-        seed: Annotated[int, Field(ge=0)] = 0,
+        **others: Any,
     ) -> None:
-        super().__init__(
-            encoder=encoder,
-            operator=operator,
-            self_loops=self_loops,
-            hidden=hidden,
-            depth=depth,
-            dropout=dropout,
-            learning_rate=learning_rate,
-            weight_decay=weight_decay,
-            sensitive_channels=sensitive_channels,
-            epochs=epochs,
-            selection=selection,
-            selection_weight=selection_weight,
-            patience=patience,
-            path=path,
-            precision=precision,
-            device=device,
-            threads=threads,
-            seed=seed,
-        )
+        super().__init__(**others)
         self.strategy = strategy
         self.top_k = top_k
         self.hops = hops

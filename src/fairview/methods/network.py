@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError, ModelFileError
-from fairview.methods.contract import Facts, Probabilities, features_like, require_fitted, training_rows
+from fairview.methods.contract import Facts, Probabilities, channels_seen, features_like, require_fitted, training_rows
 from fairview.methods.estimator import Estimator
 from fairview.methods.fitted import Fitted, make_encoder
 from fairview.methods.settings import check_settings
@@ -156,8 +156,7 @@ class Network(ABC):
         self.method, self.graph, self.views, self.masked = method, graph, views, masked
         self.streams = Streams(method.seed)
         self.dtype, self.device = getattr(torch, method.precision), torch.device(method.device)
-        hidden = () if method.sensitive_channels else graph.sensitive_channels
-        self.channels = tuple(name for name in graph.channels if name not in hidden)
+        self.channels = channels_seen(graph, method.sensitive_channels)
         self.encoder, operator = make_encoder(method, len(self.channels), self.streams.seed("encoder"))
         self.encoder.to(self.device, self.dtype)
         if isinstance(self.encoder, Encoder):

@@ -7,7 +7,7 @@ docs/methods/nifty.md.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
@@ -18,16 +18,14 @@ from torch.nn import functional
 
 from fairview.data.graph import NodeGraph
 from fairview.methods.contract import features_like, training_rows
-from fairview.methods.fairvgnn import Rate, Threads, Weight
+from fairview.methods.parameters import extending
 from fairview.methods.vanilla import Plain, Vanilla
 from fairview.metrics.evaluation import Evaluation
-from fairview.nn.encoders import EncoderKind
 from fairview.nn.inputs import GraphInputs
 from fairview.nn.lipschitz import FreeWeights
 from fairview.nn.losses import classifier_loss
-from fairview.nn.paths import PathKind, Rows, choose_path
+from fairview.nn.paths import Rows, choose_path
 from fairview.nn.perturbation import Counterfactual, Links, NoiseKind, PerturbedInputs, SharedOperator, draw_noise
-from fairview.propagation.operators import OperatorKind
 from fairview.training.adam import Adam
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -61,15 +59,10 @@ class NIFTY(Vanilla):
         "NIFTY: its counterfactual view is empty: 'Gender' is not among the channels, so that nothing can be flipped."
     """
 
+    @extending(Vanilla, learning_rate=0.01)
     def __init__(
         self,
         *,
-        encoder: EncoderKind | nn.Module = "gcn",
-        operator: OperatorKind | None = None,
-        self_loops: Weight = 1.0,
-        hidden: Annotated[int, Field(ge=1)] = 16,
-        depth: Annotated[int, Field(ge=1)] | None = None,
-        dropout: Annotated[float, Field(ge=0, lt=1)] = 0.5,
         projection: Annotated[int, Field(ge=1)] = 16,
         similarity_weight: Share = 0.6,
         similarity_nodes: Literal["train", "all"] = "train",
@@ -77,39 +70,9 @@ class NIFTY(Vanilla):
         feature_noise: NoiseKind = "node",
         edge_rate: Share = 0.001,
         normalise_weights: bool = True,
-        learning_rate: Rate = 0.01,
-        weight_decay: Weight = 1e-5,
-        sensitive_channels: bool = True,
-        epochs: Annotated[int, Field(ge=1)] = 1000,
-        selection: Literal["loss", "score"] = "loss",
-        selection_weight: Weight = 1.0,
-        patience: Annotated[int, Field(ge=1)] | None = None,
-        path: PathKind = "auto",
-        precision: Literal["float32", "float64"] = "float32",
-        device: str = "cpu",
-        threads: Threads | None = None,
-        seed: Annotated[int, Field(ge=0)] = 0,
+        **others: Any,
     ) -> None:
-        super().__init__(
-            encoder=encoder,
-            operator=operator,
-            self_loops=self_loops,
-            hidden=hidden,
-            depth=depth,
-            dropout=dropout,
-            learning_rate=learning_rate,
-            weight_decay=weight_decay,
-            sensitive_channels=sensitive_channels,
-            epochs=epochs,
-            selection=selection,
-            selection_weight=selection_weight,
-            patience=patience,
-            path=path,
-            precision=precision,
-            device=device,
-            threads=threads,
-            seed=seed,
-        )
+        super().__init__(**others)
         self.projection = projection
         self.similarity_weight = similarity_weight
         self.similarity_nodes = similarity_nodes

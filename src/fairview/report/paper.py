@@ -16,9 +16,9 @@ from jinja2 import Environment
 from fairview.atomic import write_atomic
 from fairview.experiments.paper.artefacts import Document
 from fairview.experiments.paper.cells import Row
-from fairview.experiments.paper.numbers import SHORT
 from fairview.experiments.paper.pages import Table, tables
 from fairview.experiments.statistics import GAPS
+from fairview.metrics.names import SHORT
 from fairview.report.figures.charts import chart_of
 
 WIDTH, HEIGHT = 300, 220

@@ -13,15 +13,6 @@ from fairview.experiments.statistics import GAPS, UTILITY, ranks
 from fairview.metrics.undefined import Metric
 
 METRICS = UTILITY + GAPS
-SHORT = {
-    "auc": "AUC",
-    "f1": "F1",
-    "accuracy": "ACC",
-    "statistical_parity_gap": "SP gap",
-    "equal_opportunity_gap": "EO gap",
-    "balanced_accuracy": "bal. ACC",
-    "false_positive_rate": "FPR",
-}
 
 
 @dataclass(frozen=True)

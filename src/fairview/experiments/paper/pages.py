@@ -11,9 +11,10 @@ from typing import Any
 from fairview.experiments.paper import numbers, table3
 from fairview.experiments.paper.artefacts import Document
 from fairview.experiments.paper.cells import SHOWN, YARDSTICKS, Row
-from fairview.experiments.paper.numbers import METRICS, SHORT
+from fairview.experiments.paper.numbers import METRICS
 from fairview.experiments.paper.verdicts import in_words, verdicts
 from fairview.experiments.runs import csv_cell
+from fairview.metrics.names import SHORT
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from fairview.experiments.paper.artefacts import Document, documents
 from fairview.experiments.paper.cells import SHOWN, YARDSTICKS, Row
 from fairview.experiments.paper.checklist import findings
 from fairview.experiments.paper.claims import claims_table, settings_of
-from fairview.experiments.paper.numbers import SHORT
 from fairview.experiments.paper.pages import Table, rank_table, rows_table
 from fairview.experiments.paper.plain_words import plain_words
 from fairview.experiments.paper.table3 import LOWEST_LOSS
 from fairview.experiments.statistics import INTERVAL_RULE, difference
+from fairview.metrics.names import SHORT
 from fairview.metrics.undefined import Undefined
 
 TITLES = {

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from fairview.experiments.paper.cells import NOT_IN_PAPER, Row
-from fairview.experiments.paper.numbers import SHORT, Number, paper_dataset
+from fairview.experiments.paper.numbers import Number, paper_dataset
 from fairview.experiments.statistics import GAPS
+from fairview.metrics.names import SHORT
 
 if TYPE_CHECKING:
     from fairview.experiments.paper.artefacts import Document

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+import pytest
+from sklearn.base import clone
+
+import fairview as fv
+
+
+@pytest.mark.parametrize("method", [fv.NIFTY, fv.EDITS, fv.FairGNN, fv.Masking])
+def test_a_rival_takes_all_parameters_of_the_plain_model(method):
+    assert set(fv.Vanilla().get_params()) < set(method().get_params())
+    given = clone(method(hidden=7, seed=3)).get_params()
+    assert (given["hidden"], given["seed"]) == (7, 3)
+
+
+def test_defaults_of_its_own_come_before_those_of_the_plain_model():
+    assert (fv.FairGNN().hidden, fv.FairGNN().selection, fv.NIFTY().learning_rate) == (32, "score", 0.01)
+    assert fv.FairGNN(hidden=16).hidden == 16
+
+
+def test_an_unknown_parameter_is_refused():
+    with pytest.raises(TypeError, match="hiden"):
+        fv.EDITS(hiden=3)
