@@ -29,7 +29,10 @@ SMALL = 1000
 """Up to here all pairs fit into one block, and a tree isn't worth planting."""
 
 PROBES = 32
-"""Points on which the two searches race."""
+"""Points on which the product is timed, in its race with the tree."""
+
+TREE_PROBES = 512
+"""Points for the tree, which is a matter of microseconds each: with fewer, an interruption would decide the race."""
 
 RELATIVE = 1e-10
 """Far above the rounding error of a tree's distances, (channels + depth) * 2.2e-16; far below what costs time."""
@@ -96,18 +99,19 @@ def neighbourhoods(points: FloatArray, *, at_least: int, reach: Reach) -> Iterat
         yield from product.search(everyone)
         return
     tree = _TreeSearch(points, at_least, reach)
-    probes = everyone[:: -(-len(points) // PROBES)]
-    if _seconds(tree, probes) < _seconds(product, probes):
+    few, more = (everyone[:: -(-len(points) // count)] for count in (PROBES, TREE_PROBES))
+    if _seconds(tree, more) < _seconds(product, few):
         yield from tree.search(tree.order)  # points of a leaf together: their searches walk the same branches
     else:
         yield from product.search(everyone)
 
 
 def _seconds(search: _TreeSearch | _ProductSearch, probes: IntArray) -> float:
+    """For one of the probes."""
     start = perf_counter()
     for _ in search.search(probes):
         pass
-    return perf_counter() - start
+    return (perf_counter() - start) / len(probes)
 
 
 def _widened(distance: FloatArray) -> FloatArray:
