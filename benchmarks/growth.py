@@ -11,7 +11,7 @@ import time
 
 import fairview as fv
 from fairview.methods.fairvgnn import Adversarial
-from fairview.methods.network import torch_threads
+from fairview.training.machine import torch_threads
 from fairview.training.memory import memory_kept
 
 SIZES = (10_000, 100_000, 1_000_000)

@@ -52,7 +52,7 @@ def test_german_in_a_table_with_probes(run):
     assert outcome.code == 0, outcome.err
     for said in (
         "No single innocuous channel is shown to start leaking 'Gender' within one hop.",
-        "All channels together, without its own, give 'Gender' away with AUC 0.9",
+        "From all channels together, without its own, 'Gender' is guessed with AUC 0.9",
         "80.48 % of the links join two nodes of the same group.",
         "the attribute itself",
         "How well Gender can be read",

@@ -41,7 +41,9 @@ def probe_sentence(document: Document) -> str:
         return ""
     aucs = ", ".join(f"{probe['auc']:.3f} from {probe['on']}" for probe in found)
     sensitive = document["graph"]["sensitive"]
-    return f"All channels together, without its own, give '{sensitive}' away with AUC {aucs} (linear probe; 0.5: not)."
+    return (
+        f"From all channels together, without its own, '{sensitive}' is guessed with AUC {aucs} (linear; 0.5: chance)."
+    )
 
 
 def homophily_sentence(document: Document) -> str:

@@ -26,7 +26,7 @@ from fairview.experiments.study import check_extends, study_document
 from fairview.experiments.summary import Outcomes, summary_document, with_costs
 from fairview.experiments.tables import write_tables
 from fairview.experiments.trials import Notice, finished_trials, run_trials
-from fairview.methods.network import check_trainable
+from fairview.methods.contract import check_trainable
 
 OWN = "own"
 """What own data is called in a trial's id."""

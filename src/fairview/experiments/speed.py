@@ -11,8 +11,8 @@ import torch
 
 from fairview.data.graph import NodeGraph
 from fairview.methods.fairvgnn import Adversarial, FairVGNN
-from fairview.methods.network import torch_threads
 from fairview.nn.losses import classifier_loss, discriminator_loss, generator_loss
+from fairview.training.machine import torch_threads
 from fairview.training.memory import memory_kept
 
 ENOUGH_SECONDS = 3.0

@@ -29,10 +29,10 @@ from fairview.experiments.memory import peak_memory_mb, reset_peak_memory
 from fairview.experiments.workers import Death, spread
 from fairview.methods.estimator import Estimator
 from fairview.methods.evaluate import evaluate
-from fairview.methods.network import torch_threads
 from fairview.methods.registry import METHODS
 from fairview.methods.settings import check_settings, settings_model
 from fairview.metrics.evaluation import METRICS
+from fairview.training.machine import torch_threads
 
 THREADS = 1
 """Of every trial. The thread count is part of the bits, so it is fixed rather than chosen by the machine's load."""

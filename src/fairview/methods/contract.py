@@ -65,6 +65,17 @@ def training_rows(graph: NodeGraph) -> npt.NDArray[np.intp]:
     return rows
 
 
+def check_trainable(graph: NodeGraph) -> None:
+    """A sensitive attribute with two groups, and labelled nodes in train and val."""
+    if sum(size > 0 for size in graph.group_sizes.values()) < 2:
+        raise InputError(f"train: the sensitive attribute '{graph.sensitive_name}' has fewer than two groups.")
+    for name in ("train", "val"):
+        if name not in graph.splits:
+            raise InputError(f"train: the graph has no split '{name}'; draw one with fv.stratified_splits(graph).")
+    if not (graph.split("val") & graph.labelled).any():
+        raise InputError("train: no node of the val split has a label; it chooses the epoch that is kept.")
+
+
 def channels_seen(graph: NodeGraph, sensitive_channels: bool) -> tuple[str, ...]:
     """The channels that a model looks at: all, or all but those of the sensitive attribute."""
     hidden = () if sensitive_channels else graph.sensitive_channels

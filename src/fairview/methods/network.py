@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +14,15 @@ from torch import Tensor, nn
 
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError, ModelFileError
-from fairview.methods.contract import Facts, Probabilities, channels_seen, features_like, require_fitted, training_rows
+from fairview.methods.contract import (
+    Facts,
+    Probabilities,
+    channels_seen,
+    check_trainable,
+    features_like,
+    require_fitted,
+    training_rows,
+)
 from fairview.methods.estimator import Estimator
 from fairview.methods.fitted import Fitted, make_encoder
 from fairview.methods.settings import check_settings
@@ -27,8 +34,9 @@ from fairview.nn.mask import ChannelMask
 from fairview.nn.paths import Rows, choose_path
 from fairview.training.adam import Adam
 from fairview.training.loop import Loop, Progress, TrainingError
+from fairview.training.machine import check_device, torch_threads
 from fairview.training.memory import memory_kept
-from fairview.training.randomness import Streams
+from fairview.training.randomness import Streams, isolated_randomness
 from fairview.training.selection import Rule, SelectionRule
 from fairview.training.state import State, below, copied, load_modules, module_state, prefixed
 
@@ -310,26 +318,6 @@ _WIDTH_FOR_MORE_THREADS = 1_000_000
 """Numbers in a layer's output below which one thread is quicker than waking a second one."""
 
 
-def check_device(name: str) -> None:
-    """A device that torch knows, and that is there."""
-    try:
-        torch.empty(0, device=name)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise InputError(f"device: '{name}' can't be used here ({reason}). Use 'cpu', or another one.") from None
-
-
-def check_trainable(graph: NodeGraph) -> None:
-    """A sensitive attribute with two groups, and labelled nodes in train and val."""
-    if sum(size > 0 for size in graph.group_sizes.values()) < 2:
-        raise InputError(f"train: the sensitive attribute '{graph.sensitive_name}' has fewer than two groups.")
-    for name in ("train", "val"):
-        if name not in graph.splits:
-            raise InputError(f"train: the graph has no split '{name}'; draw one with fv.stratified_splits(graph).")
-    if not (graph.split("val") & graph.labelled).any():
-        raise InputError("train: no node of the val split has a label; it chooses the epoch that is kept.")
-
-
 def _load(network: Network, state: State) -> None:
     """Go on from a state that comes from a file."""
     try:
@@ -353,22 +341,3 @@ def output_width(encoder: Encoder | ForeignEncoder, inputs: GraphInputs) -> int:
 
 def _added(one: Tensor | None, other: Tensor | None) -> Tensor | None:
     return one if other is None else other if one is None else one + other
-
-
-@contextmanager
-def torch_threads(count: int) -> Iterator[None]:
-    """So many threads inside, as before outside."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-@contextmanager
-def isolated_randomness(seed: int) -> Iterator[None]:
-    """For modules of the user's that draw from the global stream: seeded inside, untouched outside."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(Streams(seed).seed("global"))
-        yield

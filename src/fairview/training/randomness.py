@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 
@@ -40,3 +42,11 @@ class Streams:
             self[name].manual_seed(self.seed(name))
         for name, value in state.items():
             self[name].set_state(value)
+
+
+@contextmanager
+def isolated_randomness(seed: int) -> Iterator[None]:
+    """For modules of the user's that draw from the global stream: seeded inside, untouched outside."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(Streams(seed).seed("global"))
+        yield
