@@ -34,6 +34,28 @@ def test_every_cell_is_a_model(preset, dataset, encoder):
     assert "seed" not in settings
 
 
+TUNED = [(dataset, encoder) for preset, dataset, encoder in CELLS if preset == "tuned"]
+
+
+@pytest.mark.parametrize(("dataset", "encoder"), TUNED)
+def test_tuned_settings_are_of_the_papers_search_space(dataset, encoder):
+    tuned, published = (preset_settings(preset, dataset, encoder) for preset in ("tuned", "paper"))
+    changed = {name for name in tuned if tuned[name] != published.get(name, 0.001)}  # the defaults of Adam's rates
+    assert changed
+    for name in changed:
+        space = next(values for suffix, values in SPACE.items() if suffix in name)
+        assert tuned[name] in space
+
+
+SPACE = {
+    "steps": (5, 10),
+    "learning_rate": (0.001, 0.01),
+    "clamp_threshold": (0.01, 0.1, 1.0),
+    "density": (0.0, 0.5, 1.0),
+    "epochs": (200, 300, 400),
+}
+
+
 @pytest.mark.parametrize("cell", PUBLISHED, ids=" ".join)
 def test_the_published_values(cell):
     preset, dataset, encoder = cell

@@ -44,7 +44,8 @@ def train(
     method: Annotated[MethodName, typer.Option(help="What to train.")] = "fairvgnn",
     encoder: Annotated[Literal["gcn", "gin", "sage", "mlp"], typer.Option(help="The graph neural network.")] = "gcn",
     preset: Annotated[
-        str | None, typer.Option(help="Settings: paper, paper-table4, default [default: paper for known datasets].")
+        str | None,
+        typer.Option(help="Settings: paper, paper-table4, tuned, default [default: paper for known datasets]."),
     ] = None,
     setting: Annotated[
         list[str] | None, typer.Option("--set", help="Change a parameter: --set epochs=50; repeat it.")

@@ -92,6 +92,7 @@ def test_bias_falls_with_the_masked_channel(gaps, make_document):
     document = make_document("fig1", rows)
     assert verdict("bias-falls", document).verdict == "holds"
     assert verdict("bias-remains", document).verdict == "holds"
+    assert "gcn SP gap 5.0 (nothing masked: 35.0)" in verdict("bias-remains", document).evidence
     none = make_document("fig1", [gaps("x", 0.1, facts={"rank": 1, "sensitive": True})])
     assert verdict("bias-remains", none).verdict == "does not"  # within the noise of zero
 
@@ -104,9 +105,9 @@ def test_a_claim_is_judged_alike_from_the_file(gaps, make_document, tmp_path):
     ]  # fmt: skip
     document = make_document("fig1", rows)
     again = Document.load(document.save(tmp_path))
-    assert "trend" not in verdict("bias-falls", document).evidence
+    assert "trend of" not in verdict("bias-falls", document).evidence  # among those against
     assert verdict("bias-falls", again) == verdict("bias-falls", document)
-    assert "-1.00, -1.00" in verdict("bias-falls", again).evidence
+    assert "gcn SP gap -1.00, gcn EO gap -1.00" in verdict("bias-falls", again).evidence
 
 
 def test_two_graphs_of_credit_are_not_mixed(make_document):
@@ -127,6 +128,13 @@ def test_two_graphs_of_credit_are_not_mixed(make_document):
 def test_threshold(gaps, make_document):
     rows = [gaps(f"ε = {e}", level, encoder="sage", facts={"threshold": e}) for e, level in ((0.1, 2), (1, 3), (4, 7))]
     assert verdict("threshold", make_document("fig4", rows)).verdict == "holds"
+
+
+def test_a_slight_trend_is_none(gaps, make_document):
+    levels = {0.1: 2, 0.5: 5, 1: 3, 2: 4, 4: 2.5}  # rank correlation +0.1
+    rows = [gaps(f"ε = {e}", level, encoder="sage", facts={"threshold": e}) for e, level in levels.items()]
+    found = verdict("threshold", make_document("fig4", rows))
+    assert (found.verdict, "sage SP gap +0.10" in found.evidence) == ("does not", True)
 
 
 def test_adaptive_clamp_with_the_papers_exceptions(gaps, make_document):

@@ -15,21 +15,30 @@ from fairview.experiments.paper.pages import our_ranks
 from fairview.experiments.paper.table3 import LOWEST_LOSS, METHODS
 from fairview.experiments.paper.table4 import TUNED, UNTUNED
 from fairview.experiments.statistics import GAPS, UTILITY
+from fairview.metrics.names import SHORT
+
+TREND = 0.3
+"""A rank correlation that is no larger in size is no trend."""
+
+_TREND_RULE = f"beyond ±{TREND} is a trend"
 
 # --- Figure 1: one channel masked -------------------------------------------------------------------------------------
 
 
 def bias_remains(document: Document) -> Finding:
     tally, shown = Tally(), []
+    unmasked = {row.cell.encoder: row for row in document.rows if row.cell.facts.get("rank") == 0}
     for row in document.rows:
         if row.cell.facts.get("sensitive"):
             for metric in GAPS:
                 found = row.estimate(metric)
                 mean = row.mean(metric)
                 if mean is not None:
-                    tally.count(mean > 0 and (found.low is None or found.low > 0), f"{row.cell.encoder} {metric}")
-                    shown.append(f"{mean:.1f}")
-    return tally.finding(f"gaps with the sensitive channel masked: {', '.join(shown)}")
+                    name = f"{row.cell.encoder} {SHORT[metric]}"
+                    tally.count(mean > 0 and (found.low is None or found.low > 0), name)
+                    before = unmasked[row.cell.encoder].mean(metric) if row.cell.encoder in unmasked else None
+                    shown.append(f"{name} {mean:.1f}" + ("" if before is None else f" (nothing masked: {before:.1f})"))
+    return tally.finding(f"with the sensitive channel masked: {', '.join(shown)}")
 
 
 def bias_falls(document: Document) -> Finding:
@@ -44,9 +53,10 @@ def bias_falls(document: Document) -> Finding:
             trend = _trend([abs(row.cell.facts.get("correlation", 0.0)) for row in rows if row.cell.masked],
                            [row for row in rows if row.cell.masked], metric)  # fmt: skip
             if trend is not None:
-                tally.count(trend < 0, f"{encoder} trend of {metric}")
-                trends.append(f"{trend:+.2f}")
-    return tally.finding(f"rank correlation of |correlation| and gap over channels: {', '.join(trends) or 'none'}")
+                tally.count(trend < -TREND, f"{encoder} trend of {SHORT[metric]}")
+                trends.append(f"{encoder} {SHORT[metric]} {trend:+.2f}")
+    shown = ", ".join(trends) or "none"
+    return tally.finding(f"rank correlation of |correlation| and gap over channels ({_TREND_RULE}): {shown}")
 
 
 def german_channels_change(document: Document) -> Finding:
@@ -92,7 +102,7 @@ def rankings_agree_on_credit(document: Document) -> Finding:
             for metric in ("auc", "f1", *GAPS):
                 one, other = rows["S1"].mean(metric), rows["S2"].mean(metric)
                 if one is not None and other is not None:
-                    tally.count(abs(one - other) < 0.5, f"{encoder} {metric}")
+                    tally.count(abs(one - other) < 0.5, f"{encoder} {SHORT[metric]}")
                     shown.append(f"{other - one:+.2f}")
     return tally.finding(f"S2 - S1 in points (equal means below 0.5): {', '.join(shown)}")
 
@@ -178,9 +188,10 @@ def higher_threshold_more_bias(document: Document) -> Finding:
             ordered = [row for row in rows.values() if "threshold" in row.cell.facts]
             trend = _trend([row.cell.facts["threshold"] for row in ordered], ordered, metric)
             if trend is not None:
-                tally.count(trend > 0, f"{dataset} {encoder} {metric}")
-                shown.append(f"{dataset} {encoder} {trend:+.2f}")
-    return tally.finding(f"rank correlation of threshold and gap: {', '.join(shown)}")
+                name = f"{dataset} {encoder} {SHORT[metric]}"
+                tally.count(trend > TREND, name)
+                shown.append(f"{name} {trend:+.2f}")
+    return tally.finding(f"rank correlation of threshold and gap ({_TREND_RULE}): {', '.join(shown)}")
 
 
 # --- Figure 5 and cost ------------------------------------------------------------------------------------------------

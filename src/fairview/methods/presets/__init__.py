@@ -1,7 +1,8 @@
 """Which settings reproduce a cell of the paper? Data files beside this one, one table per dataset and encoder.
 
 `paper` holds the settings of the published runs behind Table 3, `paper-table4` those behind Table 4 where they differ,
-`default` what we recommend for data of your own.
+`tuned` ours for the cells of Table 3 that the published ones do not reach, `default` what we recommend for data of your
+own.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 from fairview.errors import InputError, did_you_mean
 
-PRESETS = ("paper", "paper-table4", "default")
+PRESETS = ("paper", "paper-table4", "tuned", "default")
 
 _FAMILIES = {"bail-no-time": "bail", "credit-small": "credit", "credit-large": "credit"}
 
@@ -30,10 +31,9 @@ def preset_settings(preset: str, dataset: str | None, encoder: str) -> dict[str,
         >>> preset_settings("paper", "german", "gcn")["discriminator_steps"]
         5
     """
-    cells = _cells(preset)
-    family = "any" if preset == "default" else _FAMILIES.get(dataset or "", dataset or "")
-    found = cells.get(family, {}).get(encoder)
+    found = _cell(preset, dataset, encoder)
     if found is None:
+        cells = _cells(preset)
         known = [f"{name} {kind}" for name, kinds in cells.items() for kind in kinds]
         raise InputError(
             f"preset '{preset}' has no cell '{dataset or 'own data'} {encoder}'; it has {', '.join(known)}. "
@@ -41,6 +41,22 @@ def preset_settings(preset: str, dataset: str | None, encoder: str) -> dict[str,
         )
     cell = {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
     return {"encoder": encoder} | cell
+
+
+def has_preset(preset: str, dataset: str | None, encoder: str) -> bool:
+    """Whether a preset has such a cell.
+
+    Example:
+        >>> has_preset("paper", "german", "gcn"), has_preset("paper", "german", "mlp")
+        (True, False)
+    """
+    return _cell(preset, dataset, encoder) is not None
+
+
+def _cell(preset: str, dataset: str | None, encoder: str) -> dict[str, Any] | None:
+    family = "any" if preset == "default" else _FAMILIES.get(dataset or "", dataset or "")
+    found: dict[str, Any] | None = _cells(preset).get(family, {}).get(encoder)
+    return found
 
 
 @cache
