@@ -61,7 +61,7 @@ def search(cell: str, rungs: list[tuple[int, int]], epochs: int | None) -> list[
         for settings, trials in zip(chosen, tried, strict=False):
             means = _means([found[trial.id] for trial in trials])
             score = sum(sign * value for sign, value in zip(SIGNS, means, strict=True))
-            record = {"rung": rung, "runs": runs, "published": settings == published}
+            record: Settings = {"rung": rung, "runs": runs, "published": settings == published}
             record |= {name: settings[name] for name in SPACE} | {"score": round(score, 4)}
             record |= {name: round(100 * value, 2) for name, value in zip(METRICS, means, strict=True)}
             scored.append((score, record, settings))

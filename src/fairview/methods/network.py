@@ -32,6 +32,7 @@ from fairview.nn.inputs import GraphInputs
 from fairview.nn.losses import classifier_loss
 from fairview.nn.mask import ChannelMask
 from fairview.nn.paths import Rows, choose_path
+from fairview.propagation.order import neighbours_together
 from fairview.training.adam import Adam
 from fairview.training.loop import Loop, Progress, TrainingError
 from fairview.training.machine import check_device, torch_threads
@@ -72,7 +73,7 @@ class NetworkMethod(Estimator):
         check_device(self.device)
         check_trainable(graph)
         with torch_threads(self.thread_count(graph)), memory_kept(), isolated_randomness(self.seed):
-            network = self._network(graph)
+            network = self._network(self._laid_out(graph))
             progress = Progress()
             if resume is not None:
                 progress = resume[0]
@@ -99,9 +100,20 @@ class NetworkMethod(Estimator):
         """As given, or by the size of the problem: where a step is short, a second thread only gets in the way."""
         if self.threads is not None:
             return self.threads
-        collapsed = self.encoder in ("mlp", "gcn", "gin") and self.depth in (None, 1)  # a step works in the cache
-        width = graph.num_nodes * self.hidden * getattr(self, "views", 1)  # numbers in a layer's output, all views
-        return 1 if collapsed or width < _WIDTH_FOR_MORE_THREADS else torch.get_num_threads()
+        return torch.get_num_threads() if self._leaves_cache(graph) else 1
+
+    def _laid_out(self, graph: NodeGraph) -> NodeGraph:
+        """The graph as training sees it: neighbours near each other in memory, where that matters (docs/adr/0013).
+
+        A module of the user's own may know nodes by their number, so that it sees them as they are.
+        """
+        own = isinstance(self.encoder, nn.Module)
+        return neighbours_together(graph) if self._leaves_cache(graph) and not own else graph
+
+    def _leaves_cache(self, graph: NodeGraph) -> bool:
+        """Whether a training step works on more than the processor's cache holds."""
+        collapsed = self.encoder in ("mlp", "gcn", "gin") and self.depth in (None, 1)  # block by block
+        return not collapsed and graph.num_nodes * self.hidden * getattr(self, "views", 1) >= _WIDE
 
     @property
     def keep_probability_(self) -> dict[str, float]:
@@ -314,8 +326,8 @@ class Network(ABC):
 
 # --- small parts ------------------------------------------------------------------------------------------------------
 
-_WIDTH_FOR_MORE_THREADS = 1_000_000
-"""Numbers in a layer's output below which one thread is quicker than waking a second one."""
+_WIDE = 1_000_000
+"""Numbers in a layer's output, all views, from which on a second thread pays, and a better order of the nodes."""
 
 
 def _load(network: Network, state: State) -> None:
