@@ -29,6 +29,11 @@ def test_the_version_is_that_of_the_installed_package():
     assert fv.__version__ == importlib.metadata.version("fairview")
 
 
+def test_the_package_runs_as_a_module():
+    done = subprocess.run([sys.executable, "-m", "fairview", "env"], capture_output=True, text=True, check=True)
+    assert fv.__version__ in done.stdout
+
+
 def loaded_after(statement: str) -> set[str]:
     heavy = ("torch", "torch_geometric", "polars", "pandas", "scipy", "sklearn", "pydantic", "rich", "typer", "numpy")
     code = f"import sys\n{statement}\nprint(*[name for name in {heavy} if name in sys.modules])"
