@@ -24,8 +24,8 @@ def test_a_table_leaves_its_files_and_goes_on_where_it_was(run, tmp_path):
     journal = (tmp_path / "trials" / "journal.jsonl").read_bytes()
     page = (tmp_path / "table3.md").read_text()
     assert "A smoke test" in page
-    again = run(*command, "--check")
-    assert (again.code, again.out) == (0, first.out)  # a smoke test is compared with nothing
+    again = run(*command)
+    assert (again.code, again.out) == (0, first.out)
     assert (tmp_path / "trials" / "journal.jsonl").read_bytes() == journal
     assert (tmp_path / "table3.md").read_text() == page
     results = run("paper", "results", "--out", tmp_path)
@@ -55,6 +55,49 @@ def test_several_splits_have_files_of_their_own(run, tmp_path):
         row for row in json.loads((tmp_path / "table3-2-splits.json").read_text())["rows"] if row["row"] == "fairvgnn"
     ]
     assert fair["draws"] == [[1, 1], [2, 1]]
+
+
+def test_a_narrower_call_leaves_the_other_rows_in_the_table(run, tmp_path):
+    small = ("--quick", "--workers", 1, "--out", tmp_path)
+    assert run("paper", "table3", *small, "--encoders", "gcn,gin", "--methods", "fairvgnn,edits").code == 0
+    before = (tmp_path / "table3.json").read_bytes()
+    assert run("paper", "table3", *small, "--encoders", "gcn", "--methods", "fairvgnn").code == 0
+    assert (tmp_path / "table3.json").read_bytes() == before
+    assert run("paper", "table3", *small, "--encoders", "gcn", "--methods", "nifty").code == 0
+    rows = json.loads((tmp_path / "table3.json").read_text())["rows"]
+    assert {(row["encoder"], row["row"]) for row in rows} >= {("gin", "edits"), ("gcn", "nifty"), ("gcn", "fairvgnn")}
+    assert ("gin", "nifty") not in {(row["encoder"], row["row"]) for row in rows}  # neither asked for nor run
+
+
+def test_results_are_not_replaced_by_a_smoke_test_or_fewer_seeds(run, tmp_path):
+    real = ("paper", "table3", "--datasets", "german", "--methods", "edits", "--encoders", "gcn", "--out", tmp_path)
+    assert run(*real, "--finished").code == 0
+    before = (tmp_path / "table3.json").read_bytes()
+    for change, what in ((("--quick",), "a smoke test"), (("--seeds", 2, "--finished"), "2 seeds")):
+        outcome = run(*real, *change)
+        assert outcome.code == 1
+        assert f"holds results of 5 seeds, which {what} would replace" in outcome.err
+    assert (tmp_path / "table3.json").read_bytes() == before
+
+
+def test_check_needs_something_to_check(run, tmp_path):
+    outcome = run("paper", "table3", "--splits", 2, "--finished", "--check", "--datasets", "german", "--out", tmp_path)
+    assert (outcome.code, "--check: nothing here is compared" in outcome.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    "request_", [("table3", "--methods", "masking"), ("table3", "--methods", ","), ("table4", "--encoders", "mlp")]
+)
+def test_a_request_that_no_row_answers_is_said(run, tmp_path, request_):
+    outcome = run("paper", *request_, "--datasets", "german", "--out", tmp_path)
+    assert outcome.code == 1
+    assert "it has no row for what was asked" in outcome.err
+
+
+def test_the_results_page_takes_no_choice(run, tmp_path):
+    for change in (("--quick",), ("--datasets", "german"), ("--encoders", "gcn"), ("--check",)):
+        outcome = run("paper", "results", "--out", tmp_path, *change)
+        assert (outcome.code, "takes no other option" in outcome.err) == (1, True)
 
 
 def test_check_ends_with_3_when_a_row_is_worse(run, tmp_path, monkeypatch):

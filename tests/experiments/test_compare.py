@@ -97,6 +97,21 @@ def test_fairvgnn_takes_the_paper_s_settings_where_there_are_some():
     assert plan(["fairvgnn"], ["gcn"])[-1].settings["clamp_threshold"] == 1.0
 
 
+def test_edits_has_the_published_threshold_of_a_known_dataset():
+    found = {name: plan(["edits"], ["gcn"], dataset=name)[-1].settings for name in ("bail-no-time", "german", None)}
+    assert [settings.get("edge_threshold") for settings in found.values()] == [0.012, 0.25, None]
+
+
+def test_a_preset_must_exist_even_if_nobody_takes_it():
+    with pytest.raises(InputError, match=r"^no preset 'papre'\. Did you mean 'paper'\?$"):
+        plan(["nifty"], ["gcn"], preset="papre")
+
+
+def test_one_method_may_be_given_as_a_word(graph, tmp_path):
+    found = compare(graph, methods="constant", encoders="gcn", plain=False, seeds=1, folder=tmp_path)
+    assert [row.method for row in found.rows] == ["constant"]
+
+
 def test_all_that_is_wrong_is_said_at_once():
     with pytest.raises(InputError) as caught:
         plan(["fairvgn"], ["gcnn"], changes={"vanilla": {"seed": 3, "selection": "loss"}, "nifty": {"epochs": 1}})

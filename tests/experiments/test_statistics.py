@@ -74,10 +74,21 @@ def test_the_interval_covers_the_truth_as_often_as_it_says():
 
 
 def test_differences_are_taken_pair_by_pair():
-    ours, plain = runs(0.9, 0.5, 0.7), runs(0.8, 0.4, 0.6)
-    found = difference(ours, plain, "auc")  # each pair differs by 0.1, although the runs differ by far more
-    assert (found.mean, found.std) == (pytest.approx(0.1), pytest.approx(0.0, abs=1e-12))
-    assert (found.low, found.high) == (pytest.approx(0.1), pytest.approx(0.1))
+    ours, plain = runs(0.9, 0.5, 0.7), runs(0.8, 0.401, 0.599)
+    found = difference(ours, plain, "auc")  # each pair differs by about 0.1, although the runs differ by far more
+    assert found.mean == pytest.approx(0.1)
+    assert (found.low, found.high) == (pytest.approx(0.1, abs=0.003), pytest.approx(0.1, abs=0.003))
+
+
+def test_equal_runs_say_nothing_about_the_next_one():
+    same = difference(runs(0.9, 0.5, 0.7), runs(0.8, 0.4, 0.6), "auc")
+    assert (same.mean, same.low, same.high) == (pytest.approx(0.1), None, None)
+    assert estimate(runs(0.5, 0.5), "auc").low is None
+
+
+def test_a_difference_ends_at_one():
+    found = difference(runs(0.9, 0.1), runs(0.1, 0.9), "auc")
+    assert (found.low, found.high) == (-1.0, 1.0)
 
 
 def test_the_order_of_the_runs_does_not_change_a_pair():

@@ -197,6 +197,7 @@ def test_further_labels_come_from_nodes_of_no_split(unassigned):
 
 def test_further_labels_are_trained_on(unassigned):
     fitted = make(labels=60, epochs=2).fit(unassigned)
+    assert fitted.notes_[-1] == "FairGNN: trained on 60 labels, more than the train split has."
     everybody = unassigned.with_splits(
         {**unassigned.splits, "train": ~(unassigned.splits["val"] | unassigned.splits["test"])}
     )

@@ -100,7 +100,7 @@ def compare(
 def print_comparison(found: Comparison) -> None:
     """Rows below each other; mean ± standard deviation, and the interval of the mean below it."""
     document, shown = found.to_dict(), _shown()
-    columns = ["", *shown.values(), "rank", "Pareto", "s/run"]
+    columns = ["", *shown.values(), "rank", "Pareto", "s/run", "MB"]
     cells = [
         [
             row["label"] + ("\n(looks at nothing)" if row["method"] == "constant" else ""),
@@ -108,15 +108,11 @@ def print_comparison(found: Comparison) -> None:
             f"{row['rank']['average']:.1f}",
             "yes" if row["pareto"] else "",
             f"{row['seconds']:.1f}",
+            f"{row['memory_mb']:.0f}",
         ]
         for row in document["rows"]
     ]
-    reasons = dict.fromkeys(
-        f"{row['label']}: {shown[metric]} is {reason}."
-        for row in document["rows"]
-        for metric, reason in row["undefined"].items()
-        if metric in shown
-    )
+    reasons = [text for row in document["rows"] for text in _reasons(row, shown)]
     facts = [
         f"Percent on the test nodes, mean ± std; below it the interval. {_runs(document)}",
         document["selection"],
@@ -129,6 +125,18 @@ def print_comparison(found: Comparison) -> None:
     print_table(str(document["graph"]["source"]), columns, cells, caption="\n".join(facts))
     _print_differences(document)
     typer.echo(str(found.folder))
+
+
+def _reasons(row: Mapping[str, Any], shown: Mapping[str, str]) -> list[str]:
+    """Why a row lacks values, each reason once."""
+    found: dict[str, list[str]] = {}
+    for metric, reason in row["undefined"].items():
+        if metric in shown:
+            found.setdefault(reason, []).append(shown[metric])
+    return [
+        f"{row['label']}: {', '.join(names)} {'is' if len(names) == 1 else 'are'} {reason}."
+        for reason, names in found.items()
+    ]
 
 
 def _print_differences(document: Mapping[str, Any]) -> None:

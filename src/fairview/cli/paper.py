@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fairview.experiments.paper.scope import Scope
 
 _LONG_SECONDS = 60.0
+ENCODERS = "gcn,gin,sage"
 
 What = Literal[
     "table1", "table2", "table3", "table4", "table5", "table6", "fig1", "fig3", "fig4", "fig5", "all", "results"
@@ -37,7 +38,7 @@ def paper(
     datasets: Annotated[
         str | None, typer.Option(help="Separated by commas [default: german,bail,credit, as far as at hand].")
     ] = None,
-    encoders: Annotated[str, typer.Option(help="Separated by commas.")] = "gcn,gin,sage",
+    encoders: Annotated[str, typer.Option(help="Separated by commas.")] = ENCODERS,
     methods: Annotated[str | None, typer.Option(help="Of Table 3, separated by commas [default: all].")] = None,
     check: Annotated[
         bool, typer.Option("--check", help="End with exit code 3 if a row is worse than the paper's or lacks runs.")
@@ -52,7 +53,8 @@ def paper(
     """Run a table or figure of the FairVGNN paper and set it beside the printed one.
 
     Writes NAME.md, NAME.csv, NAME.json, figures as SVG, and paper.html. Stopped or killed, the same command goes on
-    where it was; tables share their runs. `results` writes results.md from what the folder holds.
+    where it was; rows of earlier calls stay in a table, and tables share their runs. `results` writes results.md from
+    what the folder holds.
 
     Examples:
 
@@ -67,13 +69,17 @@ def paper(
         fairview paper results --out runs/paper
     """
     if what == "results":
+        if any((quick, splits > 1, seeds, datasets, encoders != ENCODERS, methods, check, finished, workers)):
+            raise InputError("paper results: shows what --out holds; it takes no other option than --format.")
         _results(out, format)
         return
     from fairview.experiments.paper.artefacts import ARTEFACTS
-    from fairview.experiments.paper.verdicts import shortfalls
+    from fairview.experiments.paper.verdicts import is_compared, shortfalls
 
     scope = _scope(quick, splits, seeds, datasets, encoders, methods, data_dir)
-    names: list[str] = list(ARTEFACTS) if what == "all" else [what]
+    names: list[str] = [name for name in ARTEFACTS if _has_rows(name, scope)] if what == "all" else [what]
+    if not _has_rows(names[0], scope):
+        raise InputError(f"paper {what}: it has no row for what was asked for by --datasets, --encoders and --methods.")
     if not finished:
         _say_how_long(names, scope, workers)
     made = {}
@@ -95,6 +101,18 @@ def paper(
     if check and short:
         typer.echo("fell short of the paper: " + "; ".join(short), err=True)
         raise typer.Exit(3)
+    if check and not any(map(is_compared, made.values())):
+        raise InputError("--check: nothing here is compared with the paper, whose numbers are of the published split.")
+
+
+def _has_rows(name: str, scope: Scope) -> bool:
+    """Whether a table or figure shows anything of its own for what was asked."""
+    from fairview.experiments.paper.artefacts import ARTEFACTS
+    from fairview.experiments.paper.cells import YARDSTICKS
+
+    found = ARTEFACTS[name]
+    cells = found.cells(found.scoped(scope)) if found.cells is not None else []
+    return found.series is not None or any(cell.block != YARDSTICKS for cell in cells)
 
 
 def _scope(

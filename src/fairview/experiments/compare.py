@@ -89,6 +89,7 @@ def compare(
         notice: for progress.
     """
     folder = Path(folder)
+    methods, encoders = ([names] if isinstance(names, str) else names for names in (methods, encoders))
     _check(graph, seeds, splits, study_seed, workers)
     known = graph.provenance.source if graph.provenance.source in DATASETS else None
     rows = plan(

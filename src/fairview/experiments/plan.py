@@ -12,7 +12,8 @@ from typing import Any, Literal, get_args
 
 from fairview.errors import InputError, Problems, did_you_mean
 from fairview.experiments.trials import Trial
-from fairview.methods.presets import preset_settings
+from fairview.methods.edits import PUBLISHED_THRESHOLDS
+from fairview.methods.presets import PRESETS, preset_settings
 from fairview.methods.registry import METHODS
 from fairview.methods.settings import check_settings, settings_model
 from fairview.nn.encoders import ENCODERS
@@ -88,7 +89,7 @@ def plan(
     Args:
         methods: names of `METHODS`; the constant and the plain model are added.
         encoders: for the methods that have one.
-        dataset: a known one, for FairVGNN's settings.
+        dataset: a known one, for FairVGNN's and EDITS' settings.
         preset: of FairVGNN; by default `paper` where it has a cell for the dataset and encoder, else `default`.
         selection: `score` or `loss`, for all methods that can choose; or each method's `own` default.
         changes: {method: {parameter: value}}.
@@ -100,6 +101,8 @@ def plan(
     changes = changes or {}
     chosen = list(dict.fromkeys([CONSTANT, *([PLAIN] if plain else []), *methods]))
     _check(chosen, encoders, selection, changes)
+    if preset is not None and preset not in PRESETS:
+        raise InputError(f"no preset '{preset}'.{did_you_mean(preset, PRESETS)}")
     rows = [Row(name, None) for name in chosen if "encoder" not in parameters(name)]
     rows += [Row(name, kind) for kind in dict.fromkeys(encoders) for name in chosen if "encoder" in parameters(name)]
     problems, found = Problems(), []
@@ -136,7 +139,9 @@ def selection_sentence(rows: Sequence[Row], selection: Selection) -> str:
 
 
 def _preset(row: Row, preset: str | None, dataset: str | None) -> dict[str, Any]:
-    """FairVGNN's settings; the other methods' defaults are those of the paper's appendix."""
+    """FairVGNN's and EDITS' settings by dataset; the other methods' defaults are those of the paper's appendix."""
+    if row.method == "edits" and dataset is not None:
+        return {"edge_threshold": PUBLISHED_THRESHOLDS[dataset.split("-")[0]]}
     if row.method != "fairvgnn" or row.encoder is None:
         return {}
     if preset is not None:

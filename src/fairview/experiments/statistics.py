@@ -24,7 +24,7 @@ GAPS = ("statistical_parity_gap", "equal_opportunity_gap")
 INTERVAL_RULE = (
     "95 % t interval of the mean, over splits where there are several (a split's seeds are averaged first), otherwise "
     "over seeds. It says how much the mean moves with another split or seed of this graph, not what another graph "
-    "would give."
+    "would give. Runs that are all equal have none."
 )
 RANK_RULE = (
     "Rank: 1 is best; the mean of two halves, utility (mean rank by AUC, F1 and accuracy) and fairness (mean rank by "
@@ -34,6 +34,10 @@ PARETO_RULE = (
     "Pareto: no other row has at least the same mean of AUC, F1 and accuracy and at most the same mean of SP and EO "
     "gap, and is better in one of them."
 )
+
+
+_EQUAL = 1e-12
+"""What a sum's order may change."""
 
 
 @dataclass(frozen=True)
@@ -62,30 +66,31 @@ def estimate(runs: Sequence[Run], metric: str) -> Estimate:
         >>> estimate([Run(0, seed, {"auc": value}) for seed, value in enumerate([0.7, 0.8, 0.9])], "auc").mean
         0.8
     """
-    found = _estimate([run.metrics[metric] for run in runs], [run.split for run in runs])
-    if found.low is None or found.high is None:
-        return found
-    return Estimate(found.mean, found.std, max(found.low, 0.0), min(found.high, 1.0))
+    return _cut(_estimate([run.metrics[metric] for run in runs], [run.split for run in runs]), 0.0, 1.0)
 
 
 def difference(runs: Sequence[Run], reference: Sequence[Run], metric: str) -> Estimate:
-    """Mean and interval of `runs` minus `reference`, pair by pair: the same split, the same seed."""
+    """Mean and interval of `runs` minus `reference`, pair by pair: the same split, the same seed; cut at -1 and 1."""
     others = {(run.split, run.seed): run.metrics[metric] for run in reference}
     pairs = [(run, others[run.split, run.seed]) for run in runs if (run.split, run.seed) in others]
     if not pairs or len(pairs) < max(len(runs), len(reference)):
         return Estimate(Undefined("the two don't have the same splits and seeds"))
-    return _estimate([_minus(run.metrics[metric], other) for run, other in pairs], [run.split for run, _ in pairs])
+    found = _estimate([_minus(run.metrics[metric], other) for run, other in pairs], [run.split for run, _ in pairs])
+    return _cut(found, -1.0, 1.0)
 
 
 def t_interval(values: npt.ArrayLike, *, level: float = LEVEL) -> tuple[float, float] | None:
     """mean ± t s/√n with n - 1 degrees of freedom and s with ddof 1; None for a single value.
+
+    None for equal values too: that two or five runs agree in every digit, as constant predictors do, says nothing about
+    how far the next one may be off.
 
     Example:
         >>> [round(end, 4) for end in t_interval([0.0, 1.0])]  # t = 12.7062, s/√n = 1/2
         [-5.8531, 6.8531]
     """
     found = np.asarray(values, dtype=np.float64)
-    if len(found) < 2:
+    if len(found) < 2 or np.ptp(found) < _EQUAL:
         return None
     half = float(stats.t.ppf((1 + level) / 2, len(found) - 1) * found.std(ddof=1) / math.sqrt(len(found)))
     return float(found.mean()) - half, float(found.mean()) + half
@@ -150,6 +155,12 @@ def _estimate(values: Sequence[Metric], splits: Sequence[int]) -> Estimate:
     units = [float(known[names == split].mean()) for split in dict.fromkeys(splits)] if several else known
     low, high = t_interval(units) or (None, None)
     return Estimate(_round(float(np.mean(units))), _round(float(known.std())), low, high)
+
+
+def _cut(found: Estimate, least: float, most: float) -> Estimate:
+    if found.low is None or found.high is None:
+        return found
+    return Estimate(found.mean, found.std, max(found.low, least), min(found.high, most))
 
 
 def _places(values: Sequence[Metric], *, largest_first: bool) -> npt.NDArray[np.float64]:

@@ -12,7 +12,8 @@ import signal
 import threading
 import traceback
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from multiprocessing.connection import Connection, wait
@@ -96,7 +97,8 @@ class _Worker:
         context = multiprocessing.get_context("spawn")  # a fork would copy locks that torch's threads hold
         self.pipe, theirs = context.Pipe()
         self._process: SpawnProcess = context.Process(target=_serve, args=(theirs, work), daemon=True)
-        self._process.start()
+        with _deaf_to_interrupts():
+            self._process.start()
         theirs.close()  # or its end would never be noticed
         self.ready, self.busy = False, False
         self._task: Any = None
@@ -134,6 +136,19 @@ class _Worker:
         self._process.join(timeout=5)
         self._process.kill()
         self.pipe.close()
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """A process that is started inside can't be interrupted while it imports; this one hears of it afterwards."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _ending(code: int | None) -> str:

@@ -85,6 +85,8 @@ class Estimating(Plain):
         self.known = known_nodes(graph, method.known_sensitive, self.streams["known"])
         sizes = f"{len(self.known):,} nodes, estimated for {graph.num_nodes - len(self.known):,}"
         self.notes = (f"FairGNN: '{graph.sensitive_name}' was known for {sizes}.",)
+        if method.labels is not None:
+            self.notes += (f"FairGNN: trained on {len(self.train_nodes):,} labels, more than the train split has.",)
         self.sensitive = self.estimate()
         self.optimisers["adversary"] = self.adam(self.discriminator)
 

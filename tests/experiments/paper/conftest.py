@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from fairview.experiments.paper.artefacts import Document
@@ -19,6 +21,17 @@ def make_row() -> Callable[..., Row]:
         values = {name: tuple(v / 100 for v in runs.get(name, [50.0] * count)) for name in SHOWN}
         cell = Cell(dataset=dataset, encoder=encoder, row=row, method=given.pop("method", row), **given)
         return Row(cell, tuple((0, seed) for seed in range(1, count + 1)), values, seconds=1.0)
+
+    return make
+
+
+@pytest.fixture
+def around() -> Callable[..., list[float]]:
+    """Three runs around a level, no two rows alike: differences of equal runs have no interval."""
+
+    def make(level: float, row: str, *, noise: float = 0.1) -> list[float]:
+        draws = np.random.default_rng(zlib.crc32(row.encode())).uniform(-noise, noise, 3)
+        return [float(level + draw) for draw in draws - draws.mean()]
 
     return make
 

@@ -90,7 +90,7 @@ def test_results_page_says_it_in_plain_words(table3, make_row, make_document, tm
     assert "In none of its 1 cells is FairVGNN's balanced accuracy near" in page
     assert "On german gradient boosting, which looks at no links, has AUC 99.00 (gaps 50.0 and 50.0)" in page
     assert "## 2 splits: FairVGNN and the plain model" in page
-    assert "| german | gcn | FairVGNN - vanilla | +0.00 (+0.0 to +0.0) |" in page
+    assert "| german | gcn | FairVGNN - vanilla | +0.00 |" in page  # equal runs have no interval
     assert "| Each module, masks and clamp, lowers bias | section 5.2.2, Table 4 | not run |" in page
 
 

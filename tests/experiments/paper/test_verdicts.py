@@ -27,7 +27,7 @@ def test_two_deviations_are_allowed_and_gaps_are_better_when_small(metric, ours,
 def test_without_a_printed_deviation_ours_counts():
     assert judge("auc", 70.0, Number(72.0), own_std=1.0).word == "within"
     assert judge("auc", 69.0, Number(72.0), own_std=1.0).word == "worse"
-    assert judge("auc", 71.9, Number(72.0)).word == "worse"
+    assert judge("auc", 71.9, Number(72.0)).word == "not judged"
     assert judge("auc", None, Number(72.0)).word == "undefined"
 
 

@@ -16,7 +16,7 @@ from fairview._version import __version__
 from fairview.atomic import write_atomic
 from fairview.errors import InputError, did_you_mean
 from fairview.experiments.paper import fig1, fig3, fig4, fig5, numbers, table1, table2, table3, table4, table6
-from fairview.experiments.paper.cells import Cells, Row, run_cells
+from fairview.experiments.paper.cells import Cell, Cells, Row, run_cells
 from fairview.experiments.paper.scope import Scope
 from fairview.experiments.trials import Notice
 
@@ -159,7 +159,7 @@ def run_artefact(
     notice: Notice | None = None,
     finished: bool = False,
 ) -> Document:
-    """Train what the folder does not hold yet, and write `NAME.json`.
+    """Train what the folder does not hold yet, and write `NAME.json`; rows of earlier calls stay in it.
 
     Args:
         name: of a table or figure.
@@ -168,12 +168,22 @@ def run_artefact(
         workers: processes.
         notice: for progress.
         finished: train nothing; rows whose runs are not there say so.
+
+    Raises:
+        InputError: the folder holds more than a smoke test or than so few seeds, which would be lost.
     """
     found = artefact(name)
     scope = found.scoped(scope)
-    cells = found.cells(scope) if found.cells is not None else []
-    trials = folder / "trials"
-    rows = run_cells(cells, scope, trials, workers=workers, notice=notice, finished=finished) if cells else []
+    before = _earlier(folder / f"{name}{scope.suffix}.json", scope)
+    rows: list[Row] = []
+    if found.cells is not None:
+        asked = found.cells(scope)
+        rows = run_cells(asked, scope, folder / "trials", workers=workers, notice=notice, finished=finished)
+        if before is not None:
+            scope = scope.with_(before.scope)
+            known = {_key(cell) for cell in asked}
+            every = run_cells(found.cells(scope), scope, folder / "trials", finished=True)
+            rows = [row for row in every if row.values or _key(row.cell) in known]
     series = found.series(scope) if found.series is not None else []
     missing = [f"Not run: {dataset}, its files are not at hand." for dataset in scope.missing()]
     document = Document(
@@ -181,6 +191,27 @@ def run_artefact(
     )
     document.save(folder)
     return document
+
+
+def _earlier(path: Path, scope: Scope) -> Document | None:
+    """What an earlier call left, if it can be added to."""
+    if not path.exists():
+        return None
+    held = Document.load(path)
+    if (held.scope["quick"], held.scope["seeds"]) == (scope.quick, scope.seeds):
+        return held
+    if held.scope["quick"]:
+        return None
+    if scope.quick or held.scope["seeds"] > scope.seeds:
+        asked = "a smoke test" if scope.quick else f"{scope.seeds} seeds"
+        raise InputError(
+            f"{path}: holds results of {held.scope['seeds']} seeds, which {asked} would replace. Use another --out."
+        )
+    return None
+
+
+def _key(cell: Cell) -> tuple[str | None, ...]:
+    return cell.dataset, cell.encoder, cell.block, cell.row, cell.masked
 
 
 def documents(folder: Path) -> dict[str, Document]:

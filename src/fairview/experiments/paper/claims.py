@@ -1,8 +1,9 @@
 """Which of the paper's claims hold up in our runs? Each with its evidence, computed from the tables at hand.
 
 A claim is a set of comparisons of means, one per setting and gap. It *holds* if nine in ten of them agree, *does not*
-if fewer than half do, and is *mixed* in between; the evidence says how many are beyond the noise, which means that the
-95 % interval of the paired difference over the runs leaves out zero. Bail without TIME takes no part.
+if fewer than half do, and is *mixed* in between. It is *undecided* if none of them, for or against, is beyond the
+noise, which means that the 95 % interval of the paired difference over the runs leaves out zero. A claim with two parts
+is as good as the worse one. Bail without TIME takes no part.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from fairview.experiments.paper.pages import Table
 from fairview.experiments.paper.table3 import NO_TIME
 from fairview.experiments.statistics import difference
 
-Word = Literal["holds", "does not", "mixed", "not run"]
+Word = Literal["holds", "does not", "mixed", "undecided", "not run"]
+_WORST_FIRST: tuple[Word, ...] = ("not run", "does not", "mixed", "undecided", "holds")
 HOLDS, FAILS = 0.9, 0.5
 
 
@@ -27,6 +29,18 @@ class Finding:
 
     verdict: Word
     evidence: str
+
+
+def all_of(**parts: Finding) -> Finding:
+    """Of a claim with several parts: as good as the worst of them.
+
+    Example:
+        >>> all_of(useful=Finding("mixed", "3 of 5"), biased=Finding("holds", "5 of 5"))
+        Finding(verdict='mixed', evidence='useful: mixed, 3 of 5; biased: holds, 5 of 5')
+    """
+    verdict = min((found.verdict for found in parts.values()), key=_WORST_FIRST.index)
+    said = [f"{name.replace('_', ' ')}: {found.verdict}, {found.evidence}" for name, found in parts.items()]
+    return Finding(verdict, "; ".join(said))
 
 
 Documents = Mapping[str, Document]
@@ -73,6 +87,7 @@ class Tally:
     agree: int = 0
     total: int = 0
     equal: int = 0
+    tested: int = 0
     clear_for: int = 0
     clear_against: int = 0
     against: list[str] = field(default_factory=list)
@@ -88,6 +103,7 @@ class Tally:
             self.count(mine < theirs, f"{setting(one)} {_SHORT.get(metric, metric)}")
             self.equal += mine == theirs
             found = difference(one.runs, other.runs, metric)
+            self.tested += 1
             self.clear_for += found.high is not None and found.high < 0
             self.clear_against += found.low is not None and found.low > 0
 
@@ -106,16 +122,21 @@ class Tally:
         """
         if not self.total:
             return Finding("not run", "no rows to compare")
+        return Finding(self._verdict(most=most), "; ".join(part for part in (self.evidence(), remark) if part))
+
+    def _verdict(self, *, most: bool) -> Word:
+        if self.tested == self.total and not self.clear_for and not self.clear_against:
+            return "undecided"
         share = self.agree / self.total
-        verdict: Word = (
-            "holds" if share >= HOLDS or (most and share > FAILS) else "mixed" if share >= FAILS else "does not"
-        )
-        return Finding(verdict, "; ".join(part for part in (self.evidence(), remark) if part))
+        if share >= HOLDS or (most and share > FAILS):
+            return "holds"
+        return "mixed" if share >= FAILS else "does not"
 
     def evidence(self) -> str:
         text = f"{self.agree} of {self.total} comparisons agree"
-        if self.clear_for or self.clear_against:
-            text += f", {self.clear_for} beyond the noise; {self.clear_against} disagree beyond the noise"
+        if self.tested:
+            text += f", {self.clear_for or 'none'} beyond the noise"
+            text += f"; {self.clear_against} disagree beyond the noise" if self.clear_against else ""
         text += f"; {self.equal} are equal" if self.equal else ""
         shown = self.against[:_EXAMPLES]
         more = len(self.against) - len(shown)

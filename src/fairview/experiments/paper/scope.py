@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,20 @@ class Scope:
         if self.quick:
             found |= {name: QUICK_EPOCHS for name in known if name == "epochs" or name.endswith("_epochs")}
         return found
+
+    def with_(self, other: Mapping[str, Any]) -> Scope:
+        """This and what an earlier call asked for, as `to_dict` gives it.
+
+        Example:
+            >>> Scope(datasets=("bail",)).with_(Scope(datasets=("german",)).to_dict()).datasets
+            ('german', 'bail')
+        """
+        wider: dict[str, Any] = {
+            name: tuple(dict.fromkeys((*other[name], *getattr(self, name)))) for name in ("datasets", "encoders")
+        }
+        both = (other["methods"], self.methods)
+        wider["methods"] = None if None in both else tuple(dict.fromkeys(name for part in both for name in part or ()))
+        return dataclasses.replace(self, **wider)
 
     def to_dict(self) -> dict[str, Any]:
         return {name: list(v) if isinstance(v, tuple) else v for name, v in vars(self).items() if name != "data_dir"}

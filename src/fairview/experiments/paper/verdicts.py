@@ -13,7 +13,7 @@ from fairview.metrics.names import SHORT
 if TYPE_CHECKING:
     from fairview.experiments.paper.artefacts import Document
 
-Word = Literal["within", "better", "worse", "undefined"]
+Word = Literal["within", "better", "worse", "undefined", "not judged"]
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ def judge(metric: str, ours: float | None, printed: Number, *, own_std: float | 
         metric: gaps are better when smaller, the others when larger.
         ours: None if it is undefined.
         printed: the paper's mean; two of its deviations are allowed.
-        own_std: used in place of the paper's deviation where none is printed.
+        own_std: used in place of the paper's deviation where none is printed; without either nothing is judged.
 
     Example:
         >>> judge("statistical_parity_gap", 5.82, Number(1.71, 1.68)).word
@@ -43,7 +43,9 @@ def judge(metric: str, ours: float | None, printed: Number, *, own_std: float | 
         return Verdict("undefined", None)
     difference = ours - printed.mean
     std = printed.std if printed.std is not None else own_std
-    if abs(difference) <= 2 * (std or 0.0) + 1e-9:
+    if std is None:
+        return Verdict("not judged", difference)
+    if abs(difference) <= 2 * std + 1e-9:
         return Verdict("within", difference)
     return Verdict("better" if (difference < 0) == (metric in GAPS) else "worse", difference)
 
@@ -53,7 +55,7 @@ def verdicts(row: Row) -> dict[str, Verdict]:
     if row.cell.printed is None or row.cell.not_compared or row.reason:
         return {}
     return {
-        metric: judge(metric, row.mean(metric), printed, own_std=row.std(metric))
+        metric: judge(metric, row.mean(metric), printed, own_std=row.std(metric) if len(row.draws) > 1 else None)
         for metric, printed in row.cell.printed.items()
     }
 
@@ -72,6 +74,8 @@ def in_words(row: Row) -> str:
         named = [f"{SHORT[metric]}{_signed(v.difference)}" for metric, v in found.items() if v.word == word]
         if named:
             parts.append(f"{word}: {', '.join(named)}")
+    if any(verdict.word == "not judged" for verdict in found.values()):
+        parts.append("not judged: a single run, and the paper prints no deviation")
     return "; ".join(parts) if parts else "within two deviations"
 
 
@@ -91,6 +95,12 @@ def shortfalls(document: Document) -> list[str]:
     differing = [record for record in document.series if str(record.get("verdict", "")).startswith("differs")]
     compared = [record for record in differing if paper_dataset(str(record["dataset"])) is not None]
     return found + [f"{document.name} {record['dataset']} {record['size']} {record['verdict']}" for record in compared]
+
+
+def is_compared(document: Document) -> bool:
+    """Whether anything of it is set against the paper's numbers."""
+    rows = any(row.cell.printed is not None and not row.cell.not_compared for row in document.rows)
+    return rows or any("verdict" in record for record in document.series)
 
 
 def _signed(difference: float | None) -> str:

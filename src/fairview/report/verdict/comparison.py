@@ -15,7 +15,8 @@ def comparison_verdict(comparison: Comparison) -> Verdict:
     found = {row.title: (row.difference or {}).get(_GAP) for row in comparison.rows}
     judged = {title: difference_verdict(_GAP, d.low, d.high) for title, d in found.items() if d is not None}
     better = [title for title, word in judged.items() if word == "better"]
-    useless = [row.title for row in comparison.rows if not _ranks(row)]
+    useless = [row.title for row in comparison.rows if _ranks(row) is False]
+    single = [row.title for row in comparison.rows if _ranks(row) is None]
     name = metric_name(_GAP)
     if judged:
         have = "has" if len(better) == 1 else "have"
@@ -38,6 +39,8 @@ def comparison_verdict(comparison: Comparison) -> Verdict:
         sentences.append(
             f"Not shown to rank better than chance, so that a small gap says little: {listed(useless, 8)}."
         )
+    if single:
+        sentences.append(f"Without an interval, because there is one run or all are equal: {listed(single, 8)}.")
     if comparison.selection:
         sentences.append(f"How each model was chosen: {comparison.selection}")
     undefined = [
@@ -45,10 +48,14 @@ def comparison_verdict(comparison: Comparison) -> Verdict:
         for row in comparison.rows
         for metric, reason in row.undefined.items()
     ]
-    return Verdict("good" if set(better) - set(useless) else "unsure", headline, tuple(sentences), tuple(undefined[:6]))
+    return Verdict(
+        "good" if set(better) - {*useless, *single} else "unsure", headline, tuple(sentences), tuple(undefined[:6])
+    )
 
 
-def _ranks(row: Compared) -> bool:
-    """Is it shown to rank better than chance? Without an interval, as after a single run, it is not."""
-    low = row.low.get("auc")
-    return low is not None and low > 0.5
+def _ranks(row: Compared) -> bool | None:
+    """Is it shown to rank better than chance? None without an interval, as after a single run, unless it is chance."""
+    low, mean = row.low.get("auc"), row.mean.get("auc")
+    if low is None:
+        return False if mean is None or mean <= 0.5 else None
+    return low > 0.5
