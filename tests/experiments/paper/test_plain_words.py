@@ -67,7 +67,7 @@ def test_an_undefined_number_is_not_called_zero(said, make_row):
     assert "german GCN (AUC undefined; near the constant)" in text
     assert "fairvgnn on german GCN (50.0, undefined)" in text
     trees = lacking(make_row("gradient boosting", encoder=None, block="yardsticks", auc=[60.0]), SP)
-    assert "has AUC 60.00 (gaps undefined and 50.0), more than FairVGNN's best 50.00." in " ".join(
+    assert "than FairVGNN's best 50.00: gradient boosting 60.00 (gaps undefined and 50.0)." in " ".join(
         said(trees, make_row("fairvgnn"))
     )
 

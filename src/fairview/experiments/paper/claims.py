@@ -138,8 +138,9 @@ class Tally:
             text += f", {self.clear_for or 'none'} beyond the noise"
             text += f"; {self.clear_against} disagree beyond the noise" if self.clear_against else ""
         text += f"; {self.equal} are equal" if self.equal else ""
-        shown = self.against[:_EXAMPLES]
-        more = len(self.against) - len(shown)
+        against = list(dict.fromkeys(self.against))
+        shown = against[:_EXAMPLES]
+        more = len(against) - len(shown)
         return text + (f" (against: {', '.join(shown)}{f' and {more} more' if more else ''})" if shown else "")
 
 
