@@ -123,14 +123,16 @@ class Scope:
         return found
 
     def with_(self, other: Mapping[str, Any]) -> Scope:
-        """This and what an earlier call asked for, as `to_dict` gives it.
+        """This and what an earlier call asked for, as `to_dict` gives it; in the paper's order.
 
         Example:
-            >>> Scope(datasets=("bail",)).with_(Scope(datasets=("german",)).to_dict()).datasets
-            ('german', 'bail')
+            >>> Scope(datasets=("german",)).with_(Scope(datasets=("credit", "bail")).to_dict()).datasets
+            ('german', 'bail', 'credit')
         """
+        order = {"datasets": (*PAPER_DATASETS, *DATASETS), "encoders": (*PAPER_ENCODERS, "mlp")}
         wider: dict[str, Any] = {
-            name: tuple(dict.fromkeys((*other[name], *getattr(self, name)))) for name in ("datasets", "encoders")
+            what: tuple(name for name in dict.fromkeys(names) if name in (*other[what], *getattr(self, what)))
+            for what, names in order.items()
         }
         both = (other["methods"], self.methods)
         wider["methods"] = None if None in both else tuple(dict.fromkeys(name for part in both for name in part or ()))
