@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from fairview.errors import InputError, Problems, did_you_mean
 from fairview.experiments.trials import Trial
-from fairview.methods.edits import PUBLISHED_THRESHOLDS
+from fairview.methods.edits import published_settings
 from fairview.methods.presets import PRESETS, preset_settings
 from fairview.methods.registry import METHODS
 from fairview.methods.settings import check_settings, settings_model
@@ -141,7 +141,7 @@ def selection_sentence(rows: Sequence[Row], selection: Selection) -> str:
 def _preset(row: Row, preset: str | None, dataset: str | None) -> dict[str, Any]:
     """FairVGNN's and EDITS' settings by dataset; the other methods' defaults are those of the paper's appendix."""
     if row.method == "edits" and dataset is not None:
-        return {"edge_threshold": PUBLISHED_THRESHOLDS[dataset.split("-")[0]]}
+        return published_settings(dataset)
     if row.method != "fairvgnn" or row.encoder is None:
         return {}
     if preset is not None:
