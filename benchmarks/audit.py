@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fairview.data.synthetic import Channel, synthetic_graph
+from fairview.data.synthetic.generator import Channel, synthetic_graph
 from fairview.propagation.correlation import sensitive_correlation
 from fairview.propagation.operators import Operator
 

@@ -11,8 +11,8 @@ import time
 
 import fairview as fv
 from fairview.methods.fairvgnn import Adversarial
+from fairview.training.kept_memory import memory_kept
 from fairview.training.machine import torch_threads
-from fairview.training.memory import memory_kept
 
 SIZES = (10_000, 100_000, 1_000_000)
 SAMPLE = 2048

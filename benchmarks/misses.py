@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from fairview.experiments.paper import table3
-from fairview.experiments.paper.cells import Cell
-from fairview.experiments.paper.scope import Scope
-from fairview.experiments.trials import Result, finished_trials, run_trials
 from fairview.metrics.chance import chance_gap
 from fairview.metrics.names import SHORT
+from fairview.paper import table3
+from fairview.paper.cells import Cell
+from fairview.paper.scope import Scope
+from fairview.study.trials import Result, finished_trials, run_trials
 
 GAPS = ("statistical_parity_gap", "equal_opportunity_gap")
 SHOWN = ("auc", "f1", "accuracy", *GAPS, "balanced_accuracy")

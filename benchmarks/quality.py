@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 import fairview as fv
-from fairview.experiments.paper import table3
-from fairview.experiments.paper.numbers import printed_row
-from fairview.experiments.paper.scope import Scope
-from fairview.experiments.trials import finished_trials
+from fairview.paper import table3
+from fairview.paper.numbers import printed_row
+from fairview.paper.scope import Scope
+from fairview.study.trials import finished_trials
 
 METRICS = ("auc", "f1", "accuracy", "statistical_parity_gap", "equal_opportunity_gap")
 EXTRA = ("balanced_accuracy", "false_positive_rate")

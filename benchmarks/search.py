@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 import fairview as fv
-from fairview.experiments.trials import Result, Trial, run_trials
 from fairview.methods.presets import preset_settings
+from fairview.study.trials import Result, Trial, run_trials
 
 METRICS = ("auc", "f1", "accuracy", "statistical_parity_gap", "equal_opportunity_gap")
 SIGNS = (1, 1, 1, -1, -1)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import polars as pl
 from scipy.spatial.distance import cdist
 
-from fairview.data.similarity import threshold_pairs
+from fairview.data.similarity.rules import threshold_pairs
 
 THRESHOLD = 0.7
 TARGET = 30.0

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fairview.data.synthetic import synthetic_graph
+from fairview.data.synthetic.generator import synthetic_graph
 
 NUM_NODES = 1_000_000
 NUM_EDGES = 10_000_000

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 import fairview as fv
-from fairview.audit.theorem2 import Bounds, bounds, theorem2
+from fairview.leakage.theorem2 import Bounds, bounds, theorem2
 
 DRAWS = 1000
 HIDDEN = 16

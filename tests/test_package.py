@@ -51,7 +51,7 @@ def test_tables_and_graphs_need_no_torch():
 
 
 @pytest.mark.parametrize(
-    "first", ["fv.audit", "import fairview.audit.graph", "from fairview.audit.model import audit_model"]
+    "first", ["fv.audit", "import fairview.leakage.graph_audit", "from fairview.leakage.model_audit import audit_model"]
 )
 def test_the_audit_can_be_called_whatever_was_imported_first(first):
     graph = "fv.synthetic_graph(200, seed=1)"

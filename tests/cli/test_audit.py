@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairview as fv
-from fairview.audit.graph import audit
+from fairview.leakage.graph_audit import audit
 
 FAST = ("--permutations", 19, "--no-probes")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fairview.cli import trial_progress
-from fairview.experiments.trials import Result, Timing
+from fairview.study.trials import Result, Timing
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # PyG's import is not ours to judge

@@ -101,7 +101,7 @@ def test_the_results_page_takes_no_choice(run, tmp_path):
 
 
 def test_check_ends_with_3_when_a_row_is_worse(run, tmp_path, monkeypatch):
-    monkeypatch.setattr("fairview.experiments.paper.verdicts.falls_short", lambda row: row.cell.row == "fairvgnn")
+    monkeypatch.setattr("fairview.paper.verdicts.falls_short", lambda row: row.cell.row == "fairvgnn")
     outcome = run("paper", "table3", *SMALL, "--methods", "fairvgnn", "--out", tmp_path, "--check")
     assert outcome.code == 3
     assert "fell short of the paper: table3 german gcn fairvgnn" in outcome.err
@@ -111,7 +111,7 @@ def test_long_work_says_so_before_it_begins(run, tmp_path, monkeypatch):
     def stop(*_args, **_more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fairview.experiments.paper.artefacts.run_cells", stop)
+    monkeypatch.setattr("fairview.paper.artefacts.run_cells", stop)
     outcome = run("paper", "table3", "--datasets", "german", "--workers", 1, "--out", tmp_path)
     assert outcome.code == 130
     assert "this takes about " in outcome.err

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fairview as fv
-from fairview.methods.files import canonical, checked
+from fairview.methods.model_files import canonical, checked
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # PyG's import is not ours to judge

@@ -5,7 +5,7 @@ import warnings
 
 import pytest
 
-from fairview.experiments import speed
+from fairview.runs import path_speed as speed
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # PyG's import is not ours to judge

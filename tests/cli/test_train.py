@@ -15,9 +15,9 @@ import pytest
 
 import fairview as fv
 from fairview.cli.train import MethodName
-from fairview.experiments import seeds as seeds_module
 from fairview.methods.registry import METHODS
 from fairview.methods.settings import settings_model
+from fairview.runs import seeds as seeds_module
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # PyG's import is not ours to judge

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fairview.data.graph import NodeGraph
 from fairview.data.splits import Split, published_split, split_from_column, stratified_splits
 from fairview.errors import InputError
-from fairview.metrics.groups import UNKNOWN
+from fairview.groups import UNKNOWN
 
 
 def graph_of(labels, sensitive) -> NodeGraph:

@@ -214,7 +214,7 @@ def test_one_group_in_train(graph):
 def test_a_model_file_with_another_critic_is_refused(graph, tmp_path, shape):
     import hashlib
 
-    from fairview.methods.files import canonical, checked
+    from fairview.methods.model_files import canonical, checked
 
     fitted(graph).save(tmp_path)
     tensors = load((tmp_path / "model.safetensors").read_bytes())

@@ -15,7 +15,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from fairview.methods.masking import Masking
     from fairview.nn.encoders import ENCODERS
-    from fairview.propagation.masking import mask_by_correlation
+    from fairview.propagation.mask_by_correlation import mask_by_correlation
 
 SMALL = {"epochs": 4, "hidden": 3, "seed": 1}
 

@@ -12,7 +12,7 @@ from fairview.report.export import write_figures
 from fairview.report.figures import figures_of
 from fairview.report.figures.charts import PALETTE, SHAPES, Series
 from fairview.report.figures.leak import leak_figure
-from fairview.report.figures.thresholds import thresholds_figure
+from fairview.report.figures.threshold_curve import thresholds_figure
 from fairview.report.figures.training import thinned, training_figure
 from fairview.report.folder import read_folder
 from fairview.report.words import distinct

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 import fairview as fv
-from fairview.audit.graph import audit
-from fairview.audit.model import audit_model
-from fairview.data.synthetic import synthetic_graph
-from fairview.experiments.runs import train_run
+from fairview.data.synthetic.generator import synthetic_graph
+from fairview.leakage.graph_audit import audit
+from fairview.leakage.model_audit import audit_model
 from fairview.report import render
 from fairview.report.folder import read_folder
+from fairview.runs.run import train_run
 
 
 def test_a_real_run_is_read_and_drawn(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 
 from fairview.report.folder import read_folder
 from fairview.report.verdict import verdict_of
-from fairview.report.verdict.model import is_small
+from fairview.report.verdict.model_verdict import is_small
 
 
 def verdict(made, tmp_path, values=None, width=0.03, groups=None, audit=None, **changes):

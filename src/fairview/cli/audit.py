@@ -49,7 +49,7 @@ def audit(
 
         fairview audit runs/german --format json
     """
-    import fairview.audit.graph as audits
+    import fairview.leakage.graph_audit as audits
 
     run = _run_folder(what)
     if run is None and what is not None and (Path(what) / "seed-1").is_dir():
@@ -60,7 +60,7 @@ def audit(
     )
     document = found.to_dict()
     if run is not None:
-        from fairview.experiments.evidence import audit_run
+        from fairview.runs.evidence import audit_run
 
         document = audit_run(run, graph, of_graph=found, probes=not no_probes, seed=seed, out=out)
     written = _write(document, run, out)
@@ -89,7 +89,7 @@ def _graph(what: str | None, run: Path | None, data_dir: Path | None, tables: op
         drawn = tables["split"] is None and tables["split_seed"] is None
         return own_graph(tables | {"split_seed": 0} if run and drawn else tables)  # as `train` does
     if run is not None:
-        from fairview.experiments.evidence import run_graph
+        from fairview.runs.evidence import run_graph
 
         return run_graph(run, data_dir=data_dir)
     return load_dataset(str(what), data_dir=data_dir)
@@ -117,7 +117,7 @@ def _write(document: dict[str, Any], run: Path | None, out: Path | None) -> list
 
 def print_audit(document: dict[str, Any]) -> None:
     """The audit of a graph as sentences and tables; what is undefined is named with its reason."""
-    from fairview.audit import words
+    from fairview.leakage import sentences as words
 
     sentences = (words.verdict, words.probe_sentence, words.label_verdict, words.homophily_sentence)
     for sentence in filter(None, (make(document) for make in sentences)):

@@ -16,7 +16,7 @@ from fairview.cli.trial_progress import follow_trials
 from fairview.errors import InputError
 
 if TYPE_CHECKING:
-    from fairview.experiments.compare import Comparison
+    from fairview.study.comparison import Comparison
 
 
 @options.with_table_options(required=False)
@@ -63,7 +63,7 @@ def compare(
 
         fairview compare german --set fairvgnn.epochs=50 --set vanilla.hidden=32 --out runs/short
     """
-    from fairview.experiments.compare import compare as run_comparison
+    from fairview.study.comparison import compare as run_comparison
 
     graph = chosen_graph(dataset, data_dir, tables)
     changes = _changes(setting or [])

@@ -12,7 +12,7 @@ from fairview.cli.check import print_graph
 from fairview.cli.output import Format, FormatOption, percent, print_json, print_metrics, print_table
 
 if TYPE_CHECKING:
-    from fairview.metrics.undefined import Metric
+    from fairview.undefined import Metric
 
 _SEED = 1
 _SHOWN_CHANNELS = 8
@@ -32,11 +32,9 @@ def demo(
 
         fairview demo --out runs/first --format json
     """
-    from fairview.audit.graph import audit
     from fairview.data.datasets import load_dataset
     from fairview.data.summary import summarise
-    from fairview.experiments.evidence import audit_run
-    from fairview.experiments.runs import run_identity, write_run
+    from fairview.leakage.graph_audit import audit
     from fairview.methods.constant import Constant
     from fairview.methods.evaluate import evaluate
     from fairview.methods.fairvgnn import FairVGNN
@@ -44,6 +42,8 @@ def demo(
     from fairview.methods.vanilla import Vanilla
     from fairview.progress import track
     from fairview.report import write_report
+    from fairview.runs.evidence import audit_run
+    from fairview.runs.run import run_identity, write_run
 
     graph = load_dataset("german")
     of_graph = audit(graph)

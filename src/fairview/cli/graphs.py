@@ -10,14 +10,14 @@ from fairview.errors import InputError
 
 if TYPE_CHECKING:
     from fairview.data.graph import NodeGraph
-    from fairview.data.similarity import NearestNeighbours, SimilarityThreshold
+    from fairview.data.similarity.rules import NearestNeighbours, SimilarityThreshold
 
 
 def similarity_rule(
     edges: Path | None, neighbours: int | None, threshold: float | None
 ) -> NearestNeighbours | SimilarityThreshold | None:
     """How to link nodes without edges, if the user said so."""
-    from fairview.data.similarity import NearestNeighbours, SimilarityThreshold
+    from fairview.data.similarity.rules import NearestNeighbours, SimilarityThreshold
 
     if neighbours is None and threshold is None:
         return None
@@ -32,7 +32,7 @@ def similarity_rule(
 
 def own_graph(tables: TableOptions) -> NodeGraph:
     """Own tables, as the options of the command line describe them."""
-    from fairview.data.read import read_graph
+    from fairview.data.tables.read import read_graph
 
     said = dict(tables)
     rule = similarity_rule(said["edges"], said.pop("neighbours"), said.pop("threshold"))

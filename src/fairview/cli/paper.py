@@ -14,8 +14,8 @@ from fairview.cli.trial_progress import duration, follow_trials
 from fairview.errors import InputError
 
 if TYPE_CHECKING:
-    from fairview.experiments.paper.artefacts import Document
-    from fairview.experiments.paper.scope import Scope
+    from fairview.paper.artefacts import Document
+    from fairview.paper.scope import Scope
 
 _LONG_SECONDS = 60.0
 ENCODERS = "gcn,gin,sage"
@@ -73,8 +73,8 @@ def paper(
             raise InputError("paper results: shows what --out holds; it takes no other option than --format.")
         _results(out, format)
         return
-    from fairview.experiments.paper.artefacts import ARTEFACTS
-    from fairview.experiments.paper.verdicts import is_compared, shortfalls
+    from fairview.paper.artefacts import ARTEFACTS
+    from fairview.paper.verdicts import is_compared, shortfalls
 
     scope = _scope(quick, splits, seeds, datasets, encoders, methods, data_dir)
     names: list[str] = [name for name in ARTEFACTS if _has_rows(name, scope)] if what == "all" else [what]
@@ -107,8 +107,8 @@ def paper(
 
 def _has_rows(name: str, scope: Scope) -> bool:
     """Whether a table or figure shows anything of its own for what was asked."""
-    from fairview.experiments.paper.artefacts import ARTEFACTS
-    from fairview.experiments.paper.cells import YARDSTICKS
+    from fairview.paper.artefacts import ARTEFACTS
+    from fairview.paper.cells import YARDSTICKS
 
     found = ARTEFACTS[name]
     cells = found.cells(found.scoped(scope)) if found.cells is not None else []
@@ -124,8 +124,8 @@ def _scope(
     methods: str | None,
     data_dir: Path | None,
 ) -> Scope:
-    from fairview.experiments.paper.scope import PAPER_DATASETS, PUBLISHED_SEEDS, Scope
     from fairview.methods.registry import METHODS
+    from fairview.paper.scope import PAPER_DATASETS, PUBLISHED_SEEDS, Scope
 
     default = ("german",) if quick else PAPER_DATASETS
     chosen = None if methods is None else _names(methods)
@@ -151,9 +151,9 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _say_how_long(names: list[str], scope: Scope, workers: int | None) -> None:
-    from fairview.experiments.paper.artefacts import ARTEFACTS
-    from fairview.experiments.paper.estimate import estimated_seconds
-    from fairview.experiments.trials import available_cores
+    from fairview.paper.artefacts import ARTEFACTS
+    from fairview.paper.estimate import estimated_seconds
+    from fairview.study.trials import available_cores
 
     total = sum(
         estimated_seconds(found.cells(found.scoped(scope)), found.scoped(scope), workers=workers or available_cores())
@@ -168,11 +168,11 @@ def _say_how_long(names: list[str], scope: Scope, workers: int | None) -> None:
 def _one(name: str, scope: Scope, out: Path, workers: int | None, finished: bool) -> Document:
     """Run a table or figure and write its files."""
     from fairview.atomic import write_atomic
-    from fairview.experiments.paper import pages
-    from fairview.experiments.paper.artefacts import run_artefact
-    from fairview.experiments.paper.checklist import findings
-    from fairview.experiments.paper.claims import claims_table
-    from fairview.report.paper import write_charts
+    from fairview.paper import pages
+    from fairview.paper.artefacts import run_artefact
+    from fairview.paper.checklist import findings
+    from fairview.paper.claims import claims_table
+    from fairview.report.paper_charts import write_charts
 
     with follow_trials(name) as notice:
         document = run_artefact(name, scope, out, workers=workers, notice=notice, finished=finished)
@@ -187,10 +187,10 @@ def _one(name: str, scope: Scope, out: Path, workers: int | None, finished: bool
 
 def _page(out: Path) -> None:
     """Everything in the folder on one page."""
-    from fairview.experiments.paper.artefacts import documents
-    from fairview.experiments.paper.checklist import findings
-    from fairview.experiments.paper.claims import claims_table
-    from fairview.report.paper import write_page
+    from fairview.paper.artefacts import documents
+    from fairview.paper.checklist import findings
+    from fairview.paper.claims import claims_table
+    from fairview.report.paper_charts import write_page
 
     found = documents(out)
     write_page(found, claims_table(findings(found)), out)
@@ -198,10 +198,10 @@ def _page(out: Path) -> None:
 
 def _results(out: Path, format: Format) -> None:
     from fairview.atomic import write_atomic
-    from fairview.experiments.paper.artefacts import documents
-    from fairview.experiments.paper.checklist import findings
-    from fairview.experiments.paper.claims import claims_table
-    from fairview.experiments.paper.results_page import results_page
+    from fairview.paper.artefacts import documents
+    from fairview.paper.checklist import findings
+    from fairview.paper.claims import claims_table
+    from fairview.paper.results_page import results_page
 
     write_atomic(out / "results.md", results_page(out))
     checked = findings(documents(out))
@@ -218,9 +218,9 @@ def _results(out: Path, format: Format) -> None:
 
 
 def _print(document: Document, out: Path) -> None:
-    from fairview.experiments.paper.checklist import findings
-    from fairview.experiments.paper.claims import claims_table
-    from fairview.experiments.paper.pages import tables
+    from fairview.paper.checklist import findings
+    from fairview.paper.claims import claims_table
+    from fairview.paper.pages import tables
 
     for table in tables(document):
         print_table(f"{document.title} · {table.title}", table.columns, table.rows)
@@ -232,7 +232,7 @@ def _print(document: Document, out: Path) -> None:
 
 def _plain(document: Document) -> dict[str, Any]:
     """For JSON: means and deviations are fractions, the paper's numbers percent, as printed."""
-    from fairview.experiments.paper.verdicts import in_words
+    from fairview.paper.verdicts import in_words
 
     rows = []
     for row in document.rows:

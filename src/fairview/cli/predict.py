@@ -39,9 +39,9 @@ def predict(
         fairview predict runs/own --nodes new.parquet --format json
     """
     from fairview.atomic import write_atomic
-    from fairview.data.read import read_graph
-    from fairview.experiments.runs import predictions
-    from fairview.methods.files import load_model
+    from fairview.data.tables.read import read_graph
+    from fairview.methods.model_files import load_model
+    from fairview.runs.run import predictions
 
     model = load_model(run)
     recipe = model.facts().recipe

@@ -28,8 +28,8 @@ def speed(
         fairview speed bail --encoder sage --format json
     """
     from fairview.data.datasets import load_dataset
-    from fairview.experiments.speed import measure_speed
     from fairview.methods.presets import preset_settings
+    from fairview.runs.path_speed import measure_speed
 
     graph = load_dataset(dataset, data_dir=data_dir)
     found = measure_speed(graph, preset_settings("paper", dataset, encoder), threads=threads)

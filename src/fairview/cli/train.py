@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from fairview.cli import options
-from fairview.cli.evidence import NoReport, report_runs
 from fairview.cli.graphs import chosen_graph
 from fairview.cli.interrupts import terminable
 from fairview.cli.output import Format, FormatOption, percent, print_json, print_table
+from fairview.cli.reports import NoReport, report_runs
 from fairview.errors import InputError
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ def train(
 
         fairview train german --set epochs=50 --set clamp_threshold=0.5 --out runs/short
     """
-    from fairview.experiments.runs import summarise_seeds, train_run
-    from fairview.experiments.seeds import train_seeds
+    from fairview.runs.run import summarise_seeds, train_run
+    from fairview.runs.seeds import train_seeds
 
     graph = chosen_graph(dataset, data_dir, tables)
     make = _maker(method, encoder, preset, dataset, setting or [])

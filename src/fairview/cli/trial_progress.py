@@ -13,7 +13,7 @@ import typer
 from fairview.progress import track
 
 if TYPE_CHECKING:
-    from fairview.experiments.trials import Notice, Result
+    from fairview.study.trials import Notice, Result
 
 SECONDS_BETWEEN_LINES = 15.0
 

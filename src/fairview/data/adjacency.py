@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from fairview.arrays import as_array
 from fairview.errors import InputError, some
-from fairview.metrics.inputs import as_array
 
 IntArray = npt.NDArray[np.integer[Any]]
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairview.data.adjacency import Adjacency, fields_of, rebuilt
-from fairview.data.arrays import (
+from fairview.data.graph_checks import (
     adjacency_from,
     check_splits,
     features_from,
@@ -25,13 +25,13 @@ from fairview.data.arrays import (
     masks_from,
 )
 from fairview.errors import InputError, Problems, did_you_mean, some
-from fairview.metrics.groups import UNKNOWN
-from fairview.metrics.undefined import Metric, Undefined
+from fairview.groups import UNKNOWN
+from fairview.undefined import Metric, Undefined
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
-    from fairview.data.recipe import Recipe
+    from fairview.data.tables.recipe import Recipe
 
 BoolArray = npt.NDArray[np.bool_]
 

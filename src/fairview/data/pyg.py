@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from fairview.data.graph import SPLIT_NAMES, NodeGraph, Provenance
 from fairview.errors import InputError, Problems, did_you_mean
-from fairview.metrics.groups import UNKNOWN
+from fairview.groups import UNKNOWN
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data

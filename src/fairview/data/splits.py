@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from fairview.data.graph import SPLIT_NAMES, BoolArray, NodeGraph
 from fairview.errors import InputError, Problems, some
-from fairview.metrics.groups import UNKNOWN
+from fairview.groups import UNKNOWN
 
 Split = dict[str, BoolArray]
 """The masks `train`, `val` and `test`, each of shape (n,)."""

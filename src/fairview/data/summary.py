@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from fairview.data.graph import NodeGraph
-from fairview.metrics.undefined import Undefined
+from fairview.undefined import Undefined
 
 
 def summarise(graph: NodeGraph) -> dict[str, Any]:

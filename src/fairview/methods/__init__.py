@@ -1,0 +1,1 @@
+"""NodeGraph -> fitted model: one file per method, under one contract."""

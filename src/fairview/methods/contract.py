@@ -9,7 +9,7 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict
 
 from fairview.data.graph import NodeGraph
-from fairview.data.recipe import Recipe
+from fairview.data.tables.recipe import Recipe
 from fairview.errors import InputError, quoted
 
 Probabilities = npt.NDArray[np.floating[Any]]

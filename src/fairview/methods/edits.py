@@ -16,10 +16,10 @@ from torch import Tensor, nn
 
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError, quoted
+from fairview.groups import UNKNOWN
 from fairview.methods.contract import features_like, require_fitted
 from fairview.methods.parameters import extending
 from fairview.methods.vanilla import Plain, Vanilla
-from fairview.metrics.groups import UNKNOWN
 from fairview.nn.pruning import LinkPruning
 from fairview.nn.wasserstein import Hop, group_contrasts, mean_differences
 

@@ -49,7 +49,7 @@ class Estimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def save(self, folder: str | Path) -> None:
         """Write `model.safetensors` and `model.json` into a folder; `fairview.load_model` reads them back."""
-        from fairview.methods.files import save_model
+        from fairview.methods.model_files import save_model
 
         require_fitted(self)
         save_model(self, folder)

@@ -14,7 +14,7 @@ from fairview.data.graph import NodeGraph
 from fairview.methods.contract import require_fitted
 from fairview.methods.parameters import extending
 from fairview.methods.vanilla import Plain, Vanilla
-from fairview.propagation.masking import Strategy, mask_by_correlation
+from fairview.propagation.mask_by_correlation import Strategy, mask_by_correlation
 
 
 class Masking(Vanilla):

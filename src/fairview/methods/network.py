@@ -32,11 +32,11 @@ from fairview.nn.inputs import GraphInputs
 from fairview.nn.losses import classifier_loss
 from fairview.nn.mask import ChannelMask
 from fairview.nn.paths import Rows, choose_path
-from fairview.propagation.order import neighbours_together
+from fairview.propagation.node_order import neighbours_together
 from fairview.training.adam import Adam
+from fairview.training.kept_memory import memory_kept
 from fairview.training.loop import Loop, Progress, TrainingError
 from fairview.training.machine import check_device, torch_threads
-from fairview.training.memory import memory_kept
 from fairview.training.randomness import Streams, isolated_randomness
 from fairview.training.selection import Rule, SelectionRule
 from fairview.training.state import State, below, copied, load_modules, module_state, prefixed

@@ -13,7 +13,7 @@ from fairview.metrics.functional import (
     statistical_parity_gap,
 )
 from fairview.metrics.intervals import Interval
-from fairview.metrics.undefined import Metric, Undefined
+from fairview.undefined import Metric, Undefined
 
 __all__ = [
     "METRICS",

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fairview.metrics.undefined import Metric, Undefined
+from fairview.undefined import Metric, Undefined
 
 Counts = npt.NDArray[Any]  # integers; whole numbers as floats in the bootstrap
 Rates = npt.NDArray[np.float64]

@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fairview.errors import InputError
+from fairview.groups import Codes, checked_codes, group_codes
 from fairview.metrics import counts as core
-from fairview.metrics.groups import Codes, checked_codes, group_codes
-from fairview.metrics.inputs import binary, finite_scores
 from fairview.metrics.intervals import Interval, bootstrap
 from fairview.metrics.ranking import auc_of
-from fairview.metrics.undefined import Metric, Undefined
+from fairview.metrics.validation import binary, finite_scores
+from fairview.undefined import Metric, Undefined
 
 METRICS = ("auc", *core.UTILITY, *core.GAPS)
 """Every metric by name, in the order of the tables."""

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from fairview.errors import InputError, did_you_mean
+from fairview.groups import UNKNOWN
 from fairview.metrics import counts as core
 from fairview.metrics.evaluation import Evaluation, Evaluator
-from fairview.metrics.groups import UNKNOWN
-from fairview.metrics.inputs import binary
-from fairview.metrics.undefined import Metric
+from fairview.metrics.validation import binary
+from fairview.undefined import Metric
 
 
 def auc(y_true: npt.ArrayLike, scores: npt.ArrayLike) -> Metric:

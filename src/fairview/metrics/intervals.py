@@ -30,7 +30,7 @@ import numpy.typing as npt
 from fairview.errors import InputError
 from fairview.metrics import counts as core
 from fairview.metrics.ranking import WeightedAUC
-from fairview.metrics.undefined import Metric, Undefined
+from fairview.undefined import Metric, Undefined
 
 _MOST_UNDEFINED = 0.05
 """Share of resamples that may lack a value before the interval is undefined itself."""

@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from fairview.data.adjacency import Adjacency
-from fairview.metrics.groups import UNKNOWN
+from fairview.groups import UNKNOWN
 
 
 class Hop:

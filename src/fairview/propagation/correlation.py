@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError
-from fairview.metrics.groups import UNKNOWN
+from fairview.groups import UNKNOWN
 from fairview.propagation.one_hop import one_hop
 from fairview.propagation.operators import Operator
 

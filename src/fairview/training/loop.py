@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 from fairview.errors import FairviewError
 from fairview.metrics.evaluation import Evaluation
-from fairview.metrics.undefined import Undefined
 from fairview.training.selection import Rule
 from fairview.training.state import State
+from fairview.undefined import Undefined
 
 
 class TrainingError(FairviewError):

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from fairview.errors import InputError
 from fairview.metrics.evaluation import Evaluation
-from fairview.metrics.undefined import Undefined
+from fairview.undefined import Undefined
 
 _UTILITY = ("auc", "f1", "accuracy")
 _GAPS = ("statistical_parity_gap", "equal_opportunity_gap")

@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from fairview.data.datasets.entry import DataFile, Dataset, Download
-from fairview.data.read import read_graph
-from fairview.data.similarity import threshold_pairs
+from fairview.data.similarity.rules import threshold_pairs
 from fairview.data.splits import published_split
+from fairview.data.tables.read import read_graph
 
 if TYPE_CHECKING:
     from fairview.data.datasets.files import FoundFiles

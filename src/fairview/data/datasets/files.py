@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairview.data.archives import read_bytes, read_zip_member, zip_members
 from fairview.data.datasets.entry import DataFile, Dataset
+from fairview.data.tables.archives import read_bytes, read_zip_member, zip_members
 from fairview.errors import DataNotFoundError, InputError
 
 DATA_VARIABLE = "FAIRVIEW_DATA"

@@ -27,9 +27,9 @@ import numpy.typing as npt
 import polars as pl
 
 from fairview.data.datasets.entry import Dataset, Download
-from fairview.data.read import read_graph
-from fairview.data.similarity import threshold_pairs
+from fairview.data.similarity.rules import threshold_pairs
 from fairview.data.splits import published_split
+from fairview.data.tables.read import read_graph
 from fairview.errors import InputError
 
 if TYPE_CHECKING:

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from fairview.data.archives import read_bytes
 from fairview.data.datasets import files
 from fairview.data.datasets.bail import BAIL, BAIL_NO_TIME
 from fairview.data.datasets.credit import CREDIT_LARGE, CREDIT_SMALL
 from fairview.data.datasets.entry import Dataset, Download
+from fairview.data.datasets.fetch import addresses_of, fetch
 from fairview.data.datasets.files import FoundFiles
 from fairview.data.datasets.german import GERMAN
-from fairview.data.fetch import addresses_of, fetch
 from fairview.data.graph import NodeGraph
+from fairview.data.tables.archives import read_bytes
 from fairview.errors import InputError, did_you_mean
 
 DATASETS: Mapping[str, Dataset] = MappingProxyType(

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from fairview.report.documents import Kept, Row
 from fairview.report.figures.charts import Figure
-from fairview.report.figures.comparison import comparison_figure
-from fairview.report.figures.groups import groups_figure
+from fairview.report.figures.differences import comparison_figure
+from fairview.report.figures.group_outcomes import groups_figure
 from fairview.report.figures.leak import leak_figure
-from fairview.report.figures.mask import mask_figure
+from fairview.report.figures.masks import mask_figure
 from fairview.report.figures.probes import probe_figure
-from fairview.report.figures.thresholds import thresholds_figure
+from fairview.report.figures.threshold_curve import thresholds_figure
 from fairview.report.figures.tradeoff import compared_points, model_points, tradeoff_figure
 from fairview.report.figures.training import training_figure
 from fairview.report.folder import Content

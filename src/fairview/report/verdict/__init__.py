@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fairview.report.folder import Content
-from fairview.report.verdict.comparison import comparison_verdict
-from fairview.report.verdict.graph import graph_verdict
-from fairview.report.verdict.model import measure, model_verdict
+from fairview.report.verdict.comparison_verdict import comparison_verdict
+from fairview.report.verdict.graph_verdict import graph_verdict
+from fairview.report.verdict.model_verdict import measure, model_verdict
 from fairview.report.verdict.parts import Fact, Verdict
 
 __all__ = ["Fact", "Verdict", "verdict_of"]

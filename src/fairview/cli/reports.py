@@ -1,0 +1,46 @@
+"""What do commands do after a training? They audit graph and model, and write the report beside the run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from fairview.data.graph import NodeGraph
+
+NoReport = Annotated[bool, typer.Option("--no-report", help="Leave out the audit and the HTML report.")]
+
+
+def report_runs(folders: Sequence[Path], graph: NodeGraph, *, together: Path | None = None) -> Path:
+    """Audit finished runs on one graph and write their reports; one more for all of them `together`.
+
+    The graph is audited once, and one plain model, with the first run's settings and seed, serves all.
+    """
+    from fairview.leakage.graph_audit import audit
+    from fairview.methods.model_files import load_model
+    from fairview.progress import track
+    from fairview.report import write_report
+    from fairview.runs.evidence import audit_run, plain_model
+
+    missing = [folder for folder in folders if not _is_audited(folder)]
+    if missing:
+        of_graph = audit(graph)
+        with track("Plain model to compare with", total=1) as advance:
+            plain = plain_model(load_model(missing[0]), graph)
+            advance(1)
+        with track("Auditing the model", total=len(missing)) as advance:
+            for folder in missing:
+                audit_run(folder, graph, plain=plain, of_graph=of_graph)
+                advance(1)
+    for folder in folders:
+        write_report(folder)
+    return write_report(folders[0] if together is None else together)
+
+
+def _is_audited(folder: Path) -> bool:
+    """Is there an audit, made after the run? An older one is of another run, or of a graph alone."""
+    audit, run = folder / "audit.json", folder / "run.json"
+    return audit.exists() and audit.stat().st_mtime_ns >= run.stat().st_mtime_ns

@@ -1,0 +1,139 @@
+"""Are these arrays a graph? Each check reports to a list of problems, so that the caller hears of all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fairview.arrays import as_array
+from fairview.data.adjacency import Adjacency
+from fairview.errors import InputError, Problems, some
+from fairview.groups import UNKNOWN, group_codes
+
+
+def features_from(
+    features: npt.ArrayLike, channels: Sequence[str] | None, problems: Problems
+) -> npt.NDArray[np.float64]:
+    """The matrix, before the cast to float32; what float32 can't hold is named with its channel and rows."""
+    x = as_array(features, "features")
+    if x.ndim != 2:
+        raise InputError(f"features: shape {x.shape}; expected (nodes, channels).")
+    if x.dtype.kind not in "biuf":
+        raise InputError(f"features: must be numbers, got {x.dtype}.")
+    with np.errstate(over="ignore"):  # a long double beyond the range of float64 is reported as infinite below
+        wide = x.astype(np.float64)
+    for what, bad in (
+        ("NaN", np.isnan(wide)),
+        ("infinite", np.isinf(wide)),
+        ("beyond the range of float32", np.isfinite(wide) & (np.abs(wide) > np.finfo(np.float32).max)),
+    ):
+        for j in np.flatnonzero(bad.any(axis=0)).tolist():
+            name = channels[j] if channels is not None and j < len(channels) else f"x{j}"
+            rows = np.flatnonzero(bad[:, j])
+            problems.add(f"features: channel '{name}': {len(rows):,} values are {what} (rows {some(rows)}).")
+    return wide
+
+
+def adjacency_from(edges: npt.ArrayLike, num_nodes: int, directed: bool, problems: Problems) -> Adjacency:
+    """The links of pairs with shape (2, m)."""
+    try:
+        pairs = as_array(edges, "edges")
+    except InputError as error:
+        problems.absorb(error)
+        pairs = np.empty((2, 0), dtype=np.int64)
+    if pairs.size == 0:
+        pairs = np.empty((2, 0), dtype=np.int64)
+    if pairs.ndim != 2 or pairs.shape[0] != 2:
+        hint = " Transpose it." if pairs.ndim == 2 and pairs.shape[1] == 2 else ""
+        problems.add(f"edges: shape {pairs.shape}; expected (2, number of edges).{hint}")
+    elif pairs.dtype.kind not in "iu":
+        problems.add(f"edges: node numbers must be integers, got {pairs.dtype}.")
+    else:
+        try:
+            return Adjacency.from_pairs(pairs[0], pairs[1], num_nodes=num_nodes, directed=directed)[0]
+        except InputError as error:
+            problems.absorb(error)
+    return Adjacency.from_pairs([], [], num_nodes=num_nodes, directed=directed)[0]
+
+
+def groups_from(
+    sensitive: npt.ArrayLike | None, num_nodes: int, problems: Problems
+) -> tuple[npt.NDArray[np.int16], tuple[str, ...]]:
+    """Codes and names of the sensitive groups."""
+    nothing = np.full(num_nodes, UNKNOWN, dtype=np.int16)
+    if sensitive is None:
+        return nothing, ()
+    try:
+        codes, groups = group_codes(sensitive)
+    except InputError as error:
+        problems.absorb(error)
+        return nothing, ()
+    if len(codes) != num_nodes:
+        problems.add(f"sensitive: {len(codes):,} values for {num_nodes:,} nodes.")
+        return nothing, ()
+    return codes, groups
+
+
+def labels_from(labels: npt.ArrayLike | None, num_nodes: int, problems: Problems) -> npt.NDArray[np.int8]:
+    """Labels of 0, 1 and -1 for unlabelled."""
+    nothing = np.full(num_nodes, UNKNOWN, dtype=np.int8)
+    if labels is None:
+        return nothing
+    try:
+        values = as_array(labels, "labels")
+    except InputError as error:
+        problems.absorb(error)
+        return nothing
+    if values.shape != (num_nodes,):
+        problems.add(f"labels: shape {values.shape}; expected ({num_nodes},).")
+        return nothing
+    if values.dtype.kind not in "biuf" or not np.isin(values, (UNKNOWN, 0, 1)).all():
+        found = sorted({str(value) for value in values.tolist()})
+        problems.add(f"labels: expected 0, 1 and -1 (unlabelled), got {some(found)}.")
+        return nothing
+    if values.size and set(np.unique(values).tolist()) == {UNKNOWN, 1}:
+        problems.add("labels: only -1 and 1; here -1 means unlabelled. Use 0 for the negative class.")
+    return values.astype(np.int8)
+
+
+def masks_from(splits: Mapping[str, npt.ArrayLike] | None, problems: Problems) -> dict[str, npt.NDArray[Any]]:
+    """The masks as arrays, by name; `check_splits` says whether they are masks."""
+    masks = {}
+    for name, mask in (splits or {}).items():
+        try:
+            masks[str(name)] = as_array(mask, f"split '{name}'")
+        except InputError as error:
+            problems.absorb(error)
+    return masks
+
+
+def check_splits(splits: Mapping[str, npt.NDArray[Any]], num_nodes: int, problems: Problems) -> None:
+    """Masks of the right length, pairwise disjoint: an overlap is a leak from training into the evaluation."""
+    sound = []
+    for name, mask in splits.items():
+        if name == "all":
+            problems.add("split 'all': the name stands for every node already; choose another.")
+        if mask.dtype != np.bool_ or mask.shape != (num_nodes,):
+            problems.add(f"split '{name}': expected {num_nodes:,} booleans, got {mask.dtype} with shape {mask.shape}.")
+        else:
+            sound.append(name)
+    for k, first in enumerate(sound):
+        for second in sound[k + 1 :]:
+            shared = np.flatnonzero(splits[first] & splits[second])
+            if len(shared):
+                problems.add(
+                    f"splits '{first}' and '{second}' share {len(shared):,} nodes (rows {some(shared)}); "
+                    "they must be disjoint."
+                )
+
+
+def frozen(array: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """A read-only array that nobody else can write to: copied unless it is frozen already."""
+    borrowed = array.flags.writeable or array.base is not None  # a read-only view of an array that may be written to
+    if array.dtype != dtype or borrowed or not array.flags.c_contiguous:
+        array = np.array(array, dtype=dtype, order="C")
+        array.flags.writeable = False
+    return array

@@ -1,0 +1,1 @@
+"""Dials -> NodeGraph: graphs whose unfairness is known because it was put there."""

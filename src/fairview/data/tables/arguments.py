@@ -1,0 +1,76 @@
+"""Can this be asked of `read_graph`? Settings that are no settings, contradict each other, or would be ignored."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from fairview.data.similarity.rules import NearestNeighbours, SimilarityThreshold
+from fairview.data.tables.recipe import Missing, Recipe
+from fairview.data.tables.scaling import ScalingKind
+from fairview.errors import Problems, did_you_mean, quoted
+
+_ALLOWED = {"scaling": get_args(ScalingKind), "scale_on": ("all", "train"), "missing": get_args(Missing)}
+_LISTS = ("features", "drop", "categorical", "unscaled", "missing_values")
+_DECIDED = {  # by a recipe -> what it is when the caller left it alone
+    **dict.fromkeys(("label", "sensitive", "id", "positive", "classes", "groups", "features", "similarity")),
+    **dict.fromkeys(("drop", "categorical", "unscaled", "missing_values"), ()),
+    **dict.fromkeys(("sensitive_as_feature", "similarity_with_sensitive"), False),
+    "scaling": "standard",
+    "scale_on": "all",
+    "missing": "error",
+}
+
+
+def check_settings(asked: dict[str, Any], problems: Problems) -> None:
+    """Raise what makes it pointless to look at the data, and add what is a problem beside those of the data.
+
+    Args:
+        asked: the arguments of `read_graph`.
+        problems: to add to.
+    """
+    _check_kinds(asked)
+    if asked["split"] is not None and asked["split_seed"] is not None:
+        problems.add(f"split: either the column '{asked['split']}' (--split) or a drawn one (--split-seed), not both.")
+    if asked["recipe"] is not None:
+        given = [name for name, usual in _DECIDED.items() if _is_given(asked[name], usual)]
+        if given:
+            problems.add(f"recipe: it decides on {quoted(given, limit=20)} already; leave these options out.")
+        return
+    if asked["scale_on"] == "train" and asked["split"] is None and asked["split_seed"] is None:
+        problems.add("scaling on the train nodes needs a split: pass --split COLUMN or --split-seed N.")
+    if asked["sensitive_as_feature"] and asked["sensitive"] is None:
+        problems.add("sensitive_as_feature: there is no sensitive column; name one with --sensitive.")
+    if asked["edges"] is not None and asked["similarity"] is not None:
+        problems.add("similarity: the edges are given; leave one of the two out.")
+    if asked["similarity_with_sensitive"] and not asked["sensitive_as_feature"]:
+        problems.add("similarity_with_sensitive: the sensitive column is no feature; pass --sensitive-as-feature too.")
+
+
+def _check_kinds(asked: dict[str, Any]) -> None:
+    problems = Problems()
+    for name, allowed in _ALLOWED.items():
+        if asked[name] not in allowed:
+            problems.add(f"{name}: {asked[name]!r}; expected {quoted(allowed)}.{_meant(asked[name], allowed)}")
+    for name in _LISTS:
+        if isinstance(asked[name], str):
+            problems.add(f"{name}: expected a list of texts, got the text '{asked[name]}'; write ['{asked[name]}'].")
+    classes = asked["classes"]
+    if classes is not None and (isinstance(classes, str) or len(classes) != 2):
+        problems.add(f"classes: expected the names of the negative and the positive class, got {classes!r}.")
+    rule, recipe = asked["similarity"], asked["recipe"]
+    if rule is not None and not isinstance(rule, (NearestNeighbours, SimilarityThreshold)):
+        problems.add(f"similarity: expected NearestNeighbours or SimilarityThreshold, got {type(rule).__name__}.")
+    if recipe is not None and not isinstance(recipe, Recipe):
+        problems.add(f"recipe: expected the `recipe` of another graph, got {type(recipe).__name__}.")
+    problems.raise_if_any()
+
+
+def _is_given(value: Any, usual: object) -> bool:
+    if usual is None:
+        return value is not None
+    return bool(len(value) if usual == () else value != usual)
+
+
+def _meant(value: object, allowed: tuple[str, ...]) -> str:
+    hint = did_you_mean(str(value), allowed)
+    return hint if "Did you mean" in hint else ""

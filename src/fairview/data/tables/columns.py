@@ -1,0 +1,122 @@
+"""What does a column say, as numbers or as texts? Exact, with every cell that can't be read named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from fairview.data.tables.cells import Table
+from fairview.errors import Problems, quoted, some
+
+LARGEST = float(np.finfo(np.float32).max)
+
+_LOOKS_MISSING = {"na", "n/a", "nan", "null", "none", "-", "?", "."}
+
+
+@dataclass(frozen=True)
+class Place:
+    """How messages point at rows: by id if there are ids, else by row number."""
+
+    ids: Sequence[str] | None
+
+    def __call__(self, rows: npt.NDArray[np.integer[Any]]) -> str:
+        what = "rows" if self.ids is None else "ids"
+        names = [str(row) if self.ids is None else self.ids[row] for row in rows[:5].tolist()]
+        more = f" and {len(rows) - 5:,} more" if len(rows) > 5 else ""
+        origin = ", counted from 0" if self.ids is None else ""
+        return f"{what if len(rows) > 1 else what[:-1]} {some(names)}{more}{origin}"
+
+
+def as_texts(series: pl.Series) -> pl.Series | None:
+    """The cells as texts, null where missing; whole numbers lose a trailing `.0`. None for lists, bytes and the like.
+
+    Example:
+        >>> as_texts(pl.Series([1.0, 2.5, float("nan")])).to_list()
+        ['1', '2.5', None]
+    """
+    if series.dtype.is_nested() or series.dtype in (pl.Object, pl.Binary, pl.Duration):
+        return None
+    if not series.dtype.is_float():
+        return series.cast(pl.String)
+    series = series.fill_nan(None)
+    whole = series.is_finite() & (series == series.round()) & (series.abs() < 2**53)
+    as_whole = series.cast(pl.Int64, strict=False).cast(pl.String)
+    return pl.select(pl.when(whole).then(as_whole).otherwise(series.cast(pl.String))).to_series()
+
+
+@dataclass(frozen=True)
+class ColumnReader:
+    """Reads columns of one table, collecting what is wrong with them."""
+
+    table: Table
+    place: Place
+    problems: Problems
+    missing_values: Sequence[str] = field(default=("",))
+
+    def texts(self, column: str) -> pl.Series | None:
+        """The cells as text without blanks around them, null where missing; None, and a problem, if there is none."""
+        text = as_texts(self.table.frame[column])
+        if text is None:
+            self.add(column, f"holds {self.table.frame[column].dtype} values; expected texts or numbers.")
+            return None
+        text = text.str.strip_chars()
+        return text.set(text.is_in(["", *self.missing_values]).fill_null(value=True), None)
+
+    def numbers(self, column: str) -> npt.NDArray[np.float64]:
+        """The cells as float64, NaN where missing. Text, NaN, infinities and what float32 can't hold are problems."""
+        series = self.table.frame[column]
+        nothing = np.zeros(len(self.table))
+        if series.dtype == pl.Boolean:
+            series = series.cast(pl.Float64)
+        elif series.dtype in (pl.String, pl.Categorical) or isinstance(series.dtype, pl.Enum):
+            text = self.texts(column)
+            if text is None:
+                return nothing
+            values = text.cast(pl.Float64, strict=False)
+            # polars reads `nan` as a number; a table that means "missing" must say so
+            wrong = (text.is_not_null() & (values.is_null() | values.is_nan())).to_numpy()
+            if wrong.any():
+                self._not_numbers(column, text, np.flatnonzero(wrong))
+                return nothing
+            series = values
+        elif series.dtype == pl.Null:
+            series = series.cast(pl.Float64)
+        elif not series.dtype.is_numeric():
+            self.add(column, f"holds {series.dtype} values, not numbers. Turn them into numbers, or drop the column.")
+            return nothing
+        found = series.cast(pl.Float64).to_numpy(writable=False)  # NaN where null: a NaN in a frame means missing too
+        outside = np.flatnonzero(np.abs(found) > LARGEST)
+        if len(outside):
+            shown = self.table.frame[column][int(outside[0])]
+            self.add(
+                column,
+                f"{len(outside):,} of {len(self.table):,} values are infinite or beyond float32 "
+                f"({self.place(outside)}; first: {shown}). Correct them, or drop the column.",
+            )
+            return nothing
+        return found
+
+    def _not_numbers(self, column: str, text: pl.Series, rows: npt.NDArray[np.intp]) -> None:
+        first = text[int(rows[0])]
+        remedy = f"Clean them, leave the column out (--drop {column}), or one-hot encode it (--categorical {column})."
+        if str(first).lower() in _LOOKS_MISSING:
+            remedy = f"If it means missing, pass --missing-value {first} and say what to do with --missing."
+        count = f"{len(rows):,} of {len(self.table):,} cells are not numbers"
+        self.add(column, f"{count}, the first is '{first}' ({self.place(rows)}). {remedy}")
+
+    def report_new(self, column: str, texts: pl.Series, known: Sequence[str]) -> None:
+        """Values that a recipe does not know are a problem: nothing is guessed about them."""
+        new = texts.is_not_null() & ~texts.is_in(list(known)).fill_null(value=False)
+        if new.any():
+            values = texts.filter(new).unique(maintain_order=True)
+            where = self.place(np.flatnonzero(new.to_numpy()))
+            self.add(column, f"new values: {quoted(values)} ({where}). Known: {quoted(known, limit=12)}.")
+
+    def add(self, column: str, text: str) -> None:
+        """Report a problem of a column."""
+        self.problems.add(f"{self.table.name}: column '{column}': {text}")

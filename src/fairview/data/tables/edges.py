@@ -1,0 +1,192 @@
+"""Who is linked to whom, in this file? Edge tables with a header, and edge lists without one, become pairs of nodes.
+
+An edge list in the manner of SNAP has comment lines that begin with `#` or `%`, no header, and blanks or tabs between
+the ids; some write node 838 as `8.380000000000000000e+02`. Both are recognised and read as what they are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from fairview.data.tables.cells import Table, TableSource, decode, parse_csv, read_file, read_table, usual_separator
+from fairview.data.tables.columns import Place, as_texts
+from fairview.errors import InputError, quoted
+
+Pairs = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+_NOT_PLAIN = r"[.eE]"  # written as a float
+
+
+def read_edge_table(
+    source: TableSource, *, ids: tuple[str, ...] | None, separator: str | None = None, encoding: str = "utf-8"
+) -> tuple[Table, list[str]]:
+    """The edges as a table of texts, with notes on how the file was understood.
+
+    The first line tells what is between the cells: the separator, if it is there, else a comma, a semicolon, or blanks
+    and tabs. It is a header unless its first two cells are both numbers or both ids of nodes.
+    """
+    if not isinstance(source, (str, Path)):
+        return read_table(source, name="edges", may_be_empty=True), []
+    path = Path(source)
+    data = read_file(path)
+    if data[:4] == b"PAR1":
+        return read_table(path, name=path.name, may_be_empty=True), []
+    whole = decode(data, path.name, encoding)
+    text, comments = _without_comments(whole)
+    if not text.strip():
+        raise InputError(f"{path.name}: only comments. If there are no edges, say so with the header 'source,target'.")
+    notes = [f"{path.name}: {comments} comment lines skipped"] if comments else []
+    first = text[: text.index(b"\n") + 1] if b"\n" in text else text
+    separator = _separator(first.decode(), separator, path)
+    blanks = separator == " "
+    if blanks:
+        text = _single_blanks(text)
+    header = not _is_data(first.decode(), separator, ids, path.name)
+    above = whole.count(b"\n") - text.count(b"\n")
+    frame = parse_csv(text, path.name, separator, header=header, quotes=not blanks, first_line=above + 1)
+    if not header:
+        notes.append(f"{path.name}: read as an edge list without a header")
+    elif not {"source", "target"} <= set(frame.columns):
+        notes.append(f"{path.name}: the first line ({quoted(frame.columns)}) is read as the header")
+    return Table(path.name, frame, hashlib.sha256(data).hexdigest()), notes
+
+
+def match_nodes(
+    table: Table,
+    *,
+    ids: tuple[str, ...] | None,
+    num_nodes: int,
+    nodes_name: str,
+    source: str | None = None,
+    target: str | None = None,
+    drop_unknown: bool = False,
+) -> tuple[Pairs, list[str]]:
+    """Node numbers of both ends of each edge, and notes.
+
+    Raises:
+        InputError: a column or an end is missing, or an id is not among the nodes and `drop_unknown` is off.
+    """
+    first, second = _end_columns(table, source, target)
+    notes = [] if len(table) else [f"{table.name}: no edges"]
+    ignored = [column for column in table.columns if column not in (first, second)]
+    if ignored:
+        notes.append(f"{table.name}: columns {quoted(ignored)} ignored; '{first}' and '{second}' are the ends")
+    names = ids if ids is not None else tuple(map(str, range(num_nodes)))
+    ends = [_texts(table, column, names) for column in (first, second)]
+    for column, end in zip((first, second), ends, strict=True):
+        if end.null_count():
+            where = Place(None)(np.flatnonzero(end.is_null().to_numpy()))
+            raise InputError(
+                f"{table.name}: column '{column}': {end.null_count():,} of {len(table):,} cells are empty ({where})."
+            )
+    rows = [end.replace_strict(names, range(num_nodes), default=None, return_dtype=pl.Int64) for end in ends]
+    unknown = rows[0].is_null() | rows[1].is_null()
+    if unknown.any():
+        strangers = pl.concat([end.filter(row.is_null()) for end, row in zip(ends, rows, strict=True)])
+        strangers = strangers.unique(maintain_order=True)
+        count = f"{int(unknown.sum()):,} of {len(table):,} edges"
+        if not drop_unknown:
+            around = strangers.str.strip_chars()
+            hint = " Blanks around an id are part of it." if (around != strangers).any() else ""
+            raise InputError(
+                f"{table.name}: {count} point to ids that {nodes_name} does not have ({quoted(strangers)}).{hint} "
+                "Add these nodes, or pass --drop-unknown."
+            )
+        notes.append(f"{table.name}: {count} dropped: an end is not in {nodes_name}")
+    known = ~unknown
+    return (rows[0].filter(known).to_numpy(), rows[1].filter(known).to_numpy()), notes
+
+
+def _end_columns(table: Table, source: str | None, target: str | None) -> tuple[str, str]:
+    if len(table.columns) < 2:
+        shown = f"one column only ('{table.columns[0]}')" if table.columns else "no columns"
+        raise InputError(f"{table.name}: {shown}; edges need a source and a target.")
+    absent = [column for column in (source, target) if column is not None and column not in table.columns]
+    if absent:
+        raise InputError([table.missing(column) for column in absent])
+    if source is None and target is None and not {"source", "target"} <= set(table.columns):
+        return table.columns[0], table.columns[1]
+    ends = source or "source", target or "target"
+    absent = [column for column in ends if column not in table.columns]
+    if absent:
+        raise InputError([table.missing(column) for column in absent])
+    if ends[0] == ends[1]:
+        raise InputError(f"{table.name}: source and target are the same column, '{ends[0]}'.")
+    return ends
+
+
+def _texts(table: Table, column: str, ids: tuple[str, ...]) -> pl.Series:
+    """Ids as texts; whole numbers written as floats become what they are, unless the nodes' ids are written so too."""
+    series = table.frame[column]
+    if series.dtype.is_float():
+        return _whole(series.fill_nan(None), table.name, column)
+    texts = as_texts(series)
+    if texts is None:
+        raise InputError(f"{table.name}: column '{column}': {series.dtype} values can't be ids.")
+    written_as_float = texts.str.contains(_NOT_PLAIN)
+    if written_as_float.any() and all(_NUMBER.fullmatch(value) for value in texts.head(100).drop_nulls()):
+        numbers = texts.cast(pl.Float64, strict=False)
+        if numbers.null_count() == texts.null_count() and not set(texts.head(100)) & set(ids):
+            return _whole(numbers, table.name, column)
+    return texts
+
+
+def _whole(numbers: pl.Series, name: str, column: str) -> pl.Series:
+    whole = numbers.is_null() | ((numbers == numbers.round()) & (numbers.abs() < 2**53))
+    if not whole.fill_null(value=True).all():
+        odd = np.flatnonzero(~whole.to_numpy())
+        raise InputError(
+            f"{name}: column '{column}': ids must be texts or whole numbers below 2**53, "
+            f"got {numbers[int(odd[0])]} ({Place(None)(odd)})."
+        )
+    return numbers.cast(pl.Int64).cast(pl.String)
+
+
+def _without_comments(text: bytes) -> tuple[bytes, int]:
+    """Without the comment lines at the top, and how many they were."""
+    count = 0
+    while text[:1] in (b"#", b"%", b"\n"):
+        line, _, text = text.partition(b"\n")
+        count += bool(line)
+    return text, count
+
+
+def _separator(line: str, given: str | None, path: Path) -> str:
+    """What is between the cells of the first line; one that is not in it was meant for the node table."""
+    if given is not None and (not given or given in line):
+        return given
+    signs = [sign for sign in ",;|" if sign in line]
+    if not signs and len(line.split()) > 1:
+        return " "
+    return signs[0] if len(signs) == 1 else given or usual_separator(path)
+
+
+def _single_blanks(text: bytes) -> bytes:
+    """One blank between the cells of a line, none around them."""
+    text = text.replace(b"\t", b" ")
+    while b"  " in text:
+        text = text.replace(b"  ", b" ")
+    return text.replace(b"\n ", b"\n").replace(b" \n", b"\n").strip(b" ")
+
+
+def _is_data(line: str, separator: str, ids: tuple[str, ...] | None, name: str) -> bool:
+    """Whether the first line is an edge: two numbers, or two ids. One id beside something else is a riddle: refused."""
+    cells = [cell.strip().strip('"') for cell in line.split(separator if separator.strip() else None)][:2]
+    if len(cells) < 2 or cells == ["source", "target"]:
+        return False
+    if all(_NUMBER.fullmatch(cell) for cell in cells):
+        return True
+    known = [cell for cell in cells if ids is not None and cell in ids]
+    if len(known) == 1:
+        raise InputError(
+            f"{name}: the first line ({quoted(cells)}) names the node '{known[0]}': is it a header or an edge? "
+            "Put the header 'source' and 'target' above it."
+        )
+    return len(known) == 2

@@ -1,0 +1,103 @@
+"""Both tables of a graph, read together: the problems of one do not hide those of the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fairview.data.tables.cells import Table, TableSource, read_table
+from fairview.data.tables.columns import ColumnReader, Place
+from fairview.data.tables.edges import Pairs, match_nodes, read_edge_table
+from fairview.data.tables.roles import id_order, read_ids
+from fairview.errors import InputError, Problems
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The node table, ordered by id, and the edge table if there is one.
+
+    Attributes:
+        reader: of the node table's columns.
+        ids: of the nodes; None if the row numbers serve, or the ids are a problem.
+        id_column: where the ids are, if anywhere.
+        edges: the edge table.
+        notes: how the files were understood.
+    """
+
+    reader: ColumnReader
+    ids: tuple[str, ...] | None
+    id_column: str | None
+    edges: Table | None
+    notes: tuple[str, ...]
+
+    @property
+    def nodes(self) -> Table:
+        return self.reader.table
+
+    @property
+    def sha256(self) -> dict[str, str]:
+        tables = [table for table in (self.nodes, self.edges) if table is not None]
+        return {table.name: table.sha256 for table in tables if table.sha256 is not None}
+
+    def pairs(
+        self, source: str | None, target: str | None, *, drop_unknown: bool, notes: list[str], problems: Problems
+    ) -> Pairs | None:
+        """Node numbers of both ends of each edge; None without edges, or when they are the problem."""
+        ids_are_a_problem = self.ids is None and self.id_column is not None
+        if self.edges is None or ids_are_a_problem:
+            return None
+        try:
+            pairs, more = match_nodes(
+                self.edges,
+                ids=self.ids,
+                num_nodes=len(self.nodes),
+                nodes_name=self.nodes.name,
+                source=source,
+                target=target,
+                drop_unknown=drop_unknown,
+            )
+        except InputError as error:
+            problems.absorb(error)
+            return None
+        notes += more
+        return pairs
+
+
+def open_tables(
+    nodes: TableSource,
+    edges: TableSource | None,
+    *,
+    id: str | None,
+    separator: str | None,
+    encoding: str,
+    missing_values: Sequence[str],
+    problems: Problems,
+) -> Tables:
+    """Read both files. Without a readable node table there is nothing to go on with: all problems so far are raised."""
+    table, ids, id_column = None, None, id
+    notes: list[str] = []
+    try:
+        table = read_table(nodes, name="nodes", separator=separator, encoding=encoding)
+        if id_column is None and "id" in table.columns:
+            id_column = "id"
+        ids = None if id_column is None else read_ids(table, id_column, problems)
+        if id_column is None:
+            notes.append(f"{table.name}: no id column; the row numbers from 0 are the ids")
+        if ids is not None:
+            order = id_order(ids)
+            ids = tuple(ids[k] for k in order.tolist())
+            table = Table(table.name, table.frame[order], table.sha256)
+    except InputError as error:
+        problems.absorb(error)
+    edge_table = None
+    if edges is not None:
+        try:
+            edge_table, more = read_edge_table(edges, ids=ids, separator=separator, encoding=encoding)
+            notes += more
+        except InputError as error:
+            problems.absorb(error)
+    if table is None:
+        problems.raise_if_any()
+        raise InputError("nodes: no table.")
+    reader = ColumnReader(table, Place(ids), problems, tuple(missing_values))
+    return Tables(reader, ids, id_column, edge_table, tuple(notes))

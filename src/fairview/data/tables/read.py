@@ -1,0 +1,343 @@
+"""From two tables, or one, to a checked graph: `read_graph`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fairview.data.adjacency import Adjacency
+from fairview.data.graph import NodeGraph, Provenance
+from fairview.data.similarity.rules import NearestNeighbours, SimilarityRule
+from fairview.data.splits import Split, stratified_splits
+from fairview.data.tables.arguments import check_settings
+from fairview.data.tables.cells import TableSource, require_columns
+from fairview.data.tables.columns import LARGEST, ColumnReader
+from fairview.data.tables.edges import Pairs
+from fairview.data.tables.features import choose_columns
+from fairview.data.tables.open_tables import Tables, open_tables
+from fairview.data.tables.recipe import (
+    Column,
+    Features,
+    Label,
+    Matrix,
+    Missing,
+    Recipe,
+    Sensitive,
+    empty_cells,
+    encode,
+    indicator,
+)
+from fairview.data.tables.roles import apply_label, apply_sensitive, read_label, read_sensitive, read_split
+from fairview.data.tables.scaling import ScalingKind
+from fairview.errors import InputError, Problems, quoted
+
+
+def read_graph(
+    nodes: TableSource,
+    edges: TableSource | None = None,
+    *,
+    label: str | None = None,
+    sensitive: str | None = None,
+    id: str | None = None,
+    source: str | None = None,
+    target: str | None = None,
+    positive: str | None = None,
+    classes: tuple[str, str] | None = None,
+    groups: Mapping[str, str] | None = None,
+    features: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    sensitive_as_feature: bool = False,
+    scaling: ScalingKind = "standard",
+    scale_on: Literal["all", "train"] = "all",
+    unscaled: Sequence[str] = (),
+    missing: Missing = "error",
+    missing_values: Sequence[str] = (),
+    split: str | None = None,
+    split_seed: int | None = None,
+    similarity: SimilarityRule | None = None,
+    similarity_with_sensitive: bool = False,
+    directed: bool = False,
+    drop_unknown: bool = False,
+    separator: str | None = None,
+    encoding: str = "utf-8",
+    name: str | None = None,
+    recipe: Recipe | None = None,
+) -> NodeGraph:
+    """Read own data: a table of nodes and, if there is one, a table of edges.
+
+    The nodes of the graph are ordered by id, so that shuffled files give the same graph. Every independent problem of
+    both tables is reported at once. Nothing is changed in silence: what was dropped, merged or filled is in
+    `graph.provenance.notes`.
+
+    Args:
+        nodes: path of a CSV (also .gz) or Parquet file, or a polars or pandas frame.
+        edges: likewise; None builds a similarity graph.
+        label: column with the label; empty cells are unlabelled nodes. None: no labels.
+        sensitive: column with the sensitive attribute; every value is a group, empty cells are unknown.
+        id: column with the ids; by default `id` if there is one, else the row numbers from 0.
+        source: column of the edge table; by default `source`, or the first column.
+        target: column of the edge table; by default `target`, or the second column.
+        positive: the label that counts as positive; not needed for {0, 1} and {-1, 1}.
+        classes: names for the negative and the positive class.
+        groups: names for the sensitive values, in the order that the groups shall have.
+        features: columns to use; by default all but id, label, split and the sensitive one.
+        drop: columns to leave out.
+        categorical: columns to one-hot encode; channels are called `column=value`.
+        sensitive_as_feature: keep the sensitive column among the features.
+        scaling: `none`, `minmax` (to [-1, 1]) or `standard`.
+        scale_on: fit the scaling (and the means for `missing`) on all nodes, or on those of the train split.
+        unscaled: columns to leave on their own scale.
+        missing: what to do with empty feature cells: `error`, `mean` (fill in), `drop` (the nodes, with their edges) or
+            `indicator` (fill in, and add a channel that says where).
+        missing_values: texts that mean missing, beside the empty cell.
+        split: column with `train`, `val` and `test`.
+        split_seed: draw a stratified split (half, quarter, quarter) with this seed instead.
+        similarity: how to link nodes when there are no edges; by default each with its 10 nearest neighbours on the
+            scaled channels.
+        similarity_with_sensitive: let the sensitive channels take part in that.
+        directed: keep edges as given instead of making them symmetric.
+        drop_unknown: drop edges with an end that is not in the node table.
+        separator: of both CSV files; by default a comma, a tab for `.tsv`, blanks for edge lists.
+        encoding: of both CSV files.
+        name: what to call the data in the provenance.
+        recipe: treat the tables as another graph's were (`other.recipe`): same columns, categories, scaling and
+            similarity rule. The options that it replaces must then be left alone.
+
+    Raises:
+        InputError: with every problem found.
+
+    Example:
+        >>> import polars as pl
+        >>> people = pl.DataFrame({"id": ["a", "b", "c"], "age": [20, 30, 40], "sex": ["f", "m", "f"], "ok": [0, 1, 1]})
+        >>> links = pl.DataFrame({"source": ["a", "b"], "target": ["b", "c"]})
+        >>> graph = read_graph(people, links, label="ok", sensitive="sex", scaling="minmax")
+        >>> graph
+        NodeGraph(3 nodes, 2 edges, 1 channel, sensitive 'sex': f 2, m 1)
+        >>> graph.features.ravel().tolist()
+        [-1.0, 0.0, 1.0]
+    """
+    asked = dict(locals())
+    problems = Problems()
+    check_settings(asked, problems)
+    tables = open_tables(
+        nodes,
+        edges,
+        id=recipe.id if recipe else id,
+        separator=separator,
+        encoding=encoding,
+        missing_values=recipe.missing_values if recipe else missing_values,
+        problems=problems,
+    )
+    reader, notes = tables.reader, list(tables.notes)
+    if recipe is not None:
+        missing = recipe.features.missing
+        roles = _known_roles(reader, recipe)
+    else:
+        labels, label_rule = read_label(reader, label, positive, classes, notes)
+        codes, group_rule = read_sensitive(reader, sensitive, groups, notes)
+        columns = choose_columns(
+            reader,
+            features=features,
+            drop=drop,
+            categorical=categorical,
+            roles={"id": tables.id_column, "label": label, "sensitive attribute": sensitive, "split": split},
+            sensitive=group_rule,
+            sensitive_as_feature=sensitive_as_feature,
+        )
+        roles = _Roles(labels, label_rule, codes, group_rule, columns)
+        require_columns(tables.nodes, unscaled, problems)
+    masks = read_split(reader, split)
+    encoded = encode(roles.columns, reader)
+    _report_empty(reader, roles.columns, encoded, missing)
+    pairs = tables.pairs(source, target, drop_unknown=drop_unknown, notes=notes, problems=problems)
+    problems.raise_if_any()
+
+    keep = _kept(roles.columns, encoded, missing, reader.table.name, notes)
+    labels, codes, encoded = roles.labels[keep], roles.codes[keep], encoded[keep]
+    masks = {part: mask[keep] for part, mask in masks.items()}
+    if split_seed is not None:
+        masks = _draw_split(labels, codes, roles.sensitive, split_seed, notes)
+    if recipe is None:
+        rows = _rows_to_fit(scale_on, masks, len(labels))
+        _check_means(roles.columns, encoded, rows, reader.table.name)
+        fitted = Features.fit(
+            roles.columns, encoded, missing=missing, scaling=scaling, unscaled=frozenset(unscaled), rows=rows
+        )
+        rule = None if edges is not None else similarity or NearestNeighbours()
+        recipe = _recipe(tables, fitted, roles, rule, similarity_with_sensitive)
+    x = _scaled(recipe, encoded, reader.table.name)
+    if edges is None:
+        adjacency = _similar(recipe, x, directed, reader.table.name, notes)
+    else:
+        adjacency = _linked(pairs, keep, directed, notes)
+    ids = tables.ids
+    graph = NodeGraph(
+        features=x.astype(np.float32),
+        channels=recipe.features.channels,
+        adjacency=adjacency,
+        labels=labels,
+        classes=roles.label.classes if roles.label else ("0", "1"),
+        sensitive=codes,
+        groups=roles.sensitive.groups if roles.sensitive else (),
+        sensitive_name=roles.sensitive.column if roles.sensitive else "sensitive",
+        sensitive_channels=recipe.sensitive.channels if recipe.sensitive else (),
+        node_ids=None if ids is None else tuple(ids[row] for row in np.flatnonzero(keep).tolist()),
+        splits=masks,
+        provenance=Provenance(source=name or reader.table.name, sha256=tables.sha256, notes=tuple(notes)),
+        recipe=recipe,
+    )
+    constant = graph.constant_channels
+    return graph.noting(f"constant channels: {quoted(constant, limit=20)}") if constant else graph
+
+
+@dataclass(frozen=True)
+class _Roles:
+    """What the columns mean: labels, groups, and the columns that become features."""
+
+    labels: npt.NDArray[np.int8]
+    label: Label | None
+    codes: npt.NDArray[np.int16]
+    sensitive: Sensitive | None
+    columns: tuple[Column, ...]
+
+
+def _known_roles(reader: ColumnReader, recipe: Recipe) -> _Roles:
+    """The same roles as in the recipe's own table; a label or sensitive column may be lacking, a feature may not."""
+    columns = recipe.features.columns
+    there = require_columns(reader.table, [column.name for column in columns], reader.problems)
+    labels, codes = apply_label(reader, recipe.label), apply_sensitive(reader, recipe.sensitive)
+    return _Roles(labels, recipe.label, codes, recipe.sensitive, columns if there else ())
+
+
+def _draw_split(
+    labels: npt.NDArray[np.int8],
+    codes: npt.NDArray[np.int16],
+    rule: Sensitive | None,
+    seed: int,
+    notes: list[str],
+) -> Split:
+    empty = Adjacency.from_pairs([], [], num_nodes=len(labels))[0]
+    bare = NodeGraph(
+        features=np.zeros((len(labels), 0), dtype=np.float32),
+        channels=(),
+        adjacency=empty,
+        labels=labels,
+        sensitive=codes,
+        groups=rule.groups if rule else (),
+    )
+    notes.append(f"split drawn with seed {seed}: half train, a quarter val, a quarter test, stratified")
+    return stratified_splits(bare, repeats=1, seed=seed)[0]
+
+
+def _rows_to_fit(scale_on: str, masks: Split, n: int) -> npt.NDArray[np.bool_]:
+    if scale_on == "all":
+        return np.ones(n, dtype=np.bool_)
+    if not masks["train"].any():
+        raise InputError("scaling on the train nodes: the train split is empty.")
+    return masks["train"]
+
+
+def _report_empty(reader: ColumnReader, columns: tuple[Column, ...], encoded: Matrix, missing: Missing) -> None:
+    """Empty cells if they are not allowed, columns without any value, and channels that would be called alike."""
+    gaps = empty_cells(columns, encoded)
+    for name, absent in gaps.items():
+        rows = np.flatnonzero(absent)
+        if absent.all():
+            reader.add(name, f"all {len(rows):,} rows are empty. Drop the column (--drop {name}).")
+        elif missing == "error" and len(rows):
+            found = f"{len(rows):,} of {len(absent):,} rows are empty ({reader.place(rows)})"
+            reader.add(name, f"{found}. Fill them, drop them, or pass --missing mean.")
+    if missing == "indicator":
+        channels = {channel for column in columns for channel in column.channels}
+        for name in sorted(name for name, absent in gaps.items() if absent.any() and indicator(name) in channels):
+            reader.add(name, f"its indicator would be a second channel '{indicator(name)}'; rename one.")
+
+
+def _check_means(columns: tuple[Column, ...], encoded: Matrix, rows: npt.NDArray[np.bool_], name: str) -> None:
+    """An empty cell is filled with the mean over the fitted rows: there must be something to take the mean of."""
+    gaps = empty_cells(columns, encoded)
+    without = [column for column, absent in gaps.items() if absent.any() and absent[rows].all()]
+    if without:
+        raise InputError(
+            f"{name}: column {quoted(without)}: empty for all nodes that the mean is taken over. Drop the column, or "
+            "fit on all nodes (--scale-on all)."
+        )
+
+
+def _kept(
+    columns: tuple[Column, ...], encoded: Matrix, missing: Missing, name: str, notes: list[str]
+) -> npt.NDArray[np.bool_]:
+    """The nodes that stay: all of them unless those with empty cells are to be dropped."""
+    with_gaps = np.isnan(encoded).any(axis=1)
+    if not with_gaps.any() or missing != "drop":
+        if with_gaps.any():
+            cells = sum(int(absent.sum()) for absent in empty_cells(columns, encoded).values())
+            notes.append(f"{cells:,} empty cells of {int(with_gaps.sum()):,} nodes filled with the mean")
+        return np.ones(len(encoded), dtype=np.bool_)
+    if with_gaps.all():
+        raise InputError(f"{name}: every node has an empty cell; none is left with --missing drop.")
+    notes.append(f"{int(with_gaps.sum()):,} of {len(encoded):,} nodes dropped: empty cells in their features")
+    return np.asarray(~with_gaps)
+
+
+def _recipe(
+    tables: Tables, fitted: Features, roles: _Roles, rule: SimilarityRule | None, with_sensitive: bool
+) -> Recipe:
+    sensitive = roles.sensitive
+    if sensitive is not None:
+        sensitive = sensitive.model_copy(update={"channels": fitted.channels_of(sensitive.column)})
+    hidden = set(sensitive.channels) if sensitive is not None and not with_sensitive else set()
+    return Recipe(
+        id=tables.id_column,
+        features=fitted,
+        label=roles.label,
+        sensitive=sensitive,
+        missing_values=tuple(tables.reader.missing_values),
+        similarity=rule,
+        similarity_channels=tuple(c for c in fitted.channels if c not in hidden) if rule else (),
+    )
+
+
+def _scaled(recipe: Recipe, encoded: Matrix, name: str) -> Matrix:
+    features = recipe.features
+    x = features.scaling.apply(features.filled(encoded))
+    for j in np.flatnonzero(~(np.abs(x) <= LARGEST).all(axis=0)):
+        raise InputError(f"{name}: channel '{features.channels[j]}': beyond float32 after scaling; drop or rescale it.")
+    return x
+
+
+def _similar(recipe: Recipe, x: Matrix, directed: bool, name: str, notes: list[str]) -> Adjacency:
+    if recipe.similarity is None:
+        raise InputError(f"{name}: the recipe's own graph had edges; pass edges for these nodes too.")
+    if not recipe.similarity_channels:
+        raise InputError(
+            f"{name}: no channel is left to link similar nodes by: the sensitive one takes no part. Pass --edges, keep "
+            "more features, or pass --similarity-with-sensitive."
+        )
+    chosen = [recipe.features.channels.index(channel) for channel in recipe.similarity_channels]
+    first, second = recipe.similarity.pairs(x[:, chosen])
+    notes.append(f"no edges given: linked by similarity ({_words(recipe.similarity)})")
+    return Adjacency.from_pairs(first, second, num_nodes=len(x), directed=directed)[0]
+
+
+def _linked(pairs: Pairs | None, keep: npt.NDArray[np.bool_], directed: bool, notes: list[str]) -> Adjacency:
+    first, second = pairs if pairs is not None else (np.empty(0, dtype=np.int64),) * 2
+    number = np.cumsum(keep) - 1  # of a row after the dropping
+    both = keep[first] & keep[second]
+    if not both.all():
+        notes.append(f"{int((~both).sum()):,} edges dropped with the nodes at their ends")
+    first, second = number[first[both]], number[second[both]]
+    adjacency, counts = Adjacency.from_pairs(first, second, num_nodes=int(keep.sum()), directed=directed)
+    notes += counts.notes(directed=directed)
+    return adjacency
+
+
+def _words(rule: SimilarityRule) -> str:
+    if rule.kind == "neighbours":
+        return f"the {rule.neighbours} nearest neighbours on the scaled channels"
+    return f"above {rule.threshold:g} of the largest similarity"

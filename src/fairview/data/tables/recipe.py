@@ -1,0 +1,177 @@
+"""How did a table become features, labels and groups? A `Recipe` says it, so that new tables are treated alike.
+
+It is plain data (JSON in and out) and travels with the graph and, later, with a trained model.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from pydantic import BaseModel, ConfigDict
+
+from fairview.data.similarity.rules import SimilarityRule
+from fairview.data.tables.columns import ColumnReader
+from fairview.data.tables.scaling import Scaling, ScalingKind
+
+Missing = Literal["error", "mean", "drop", "indicator"]
+Matrix = npt.NDArray[np.float64]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Column(_Strict):
+    """One column of the table and the channels that it becomes.
+
+    `numeric`: one channel. `categorical`: one channel of 0 and 1 per category, called `column=category`. `code`: one
+    channel with the place of the value among the categories, for a sensitive attribute of two texts.
+    """
+
+    name: str
+    kind: Literal["numeric", "categorical", "code"] = "numeric"
+    categories: tuple[str, ...] = ()
+
+    @property
+    def channels(self) -> list[str]:
+        return [f"{self.name}={c}" for c in self.categories] if self.kind == "categorical" else [self.name]
+
+    def read(self, reader: ColumnReader) -> Matrix:
+        """The channels' values, shape (n, channels), NaN where missing; unknown categories are problems."""
+        if self.kind == "numeric":
+            return reader.numbers(self.name)[:, None]
+        texts = reader.texts(self.name)
+        if texts is None or not self.categories:  # reported when the columns were chosen
+            return np.zeros((len(reader.table), len(self.channels)))
+        reader.report_new(self.name, texts, self.categories)
+        codes = texts.replace_strict(
+            list(self.categories), list(range(len(self.categories))), default=None, return_dtype=pl.Int64
+        )
+        absent = texts.is_null().to_numpy()
+        places = codes.fill_null(0).to_numpy()
+        block = places[:, None].astype(np.float64)
+        if self.kind == "categorical":
+            block = (places[:, None] == np.arange(len(self.categories))).astype(np.float64)
+        block[absent] = np.nan
+        return block
+
+
+class Features(_Strict):
+    """From columns to channels: encode, fill what is missing, scale.
+
+    Attributes:
+        columns: in the order of the channels.
+        missing: what is done with empty cells.
+        fill: the value for an empty cell, per encoded channel: its mean over the fitted rows.
+        indicators: columns with a channel of their own that says where they were empty.
+        scaling: per channel, the indicators last.
+    """
+
+    columns: tuple[Column, ...]
+    missing: Missing
+    fill: tuple[float, ...]
+    indicators: tuple[str, ...]
+    scaling: Scaling
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        encoded = [channel for column in self.columns for channel in column.channels]
+        return (*encoded, *map(indicator, self.indicators))
+
+    def channels_of(self, name: str) -> tuple[str, ...]:
+        """The channels that a column becomes, its indicator among them."""
+        own = [channel for column in self.columns if column.name == name for channel in column.channels]
+        return (*own, indicator(name)) if name in self.indicators else tuple(own)
+
+    @classmethod
+    def fit(
+        cls,
+        columns: tuple[Column, ...],
+        encoded: Matrix,
+        *,
+        missing: Missing,
+        scaling: ScalingKind,
+        unscaled: frozenset[str],
+        rows: npt.NDArray[np.bool_],
+    ) -> Features:
+        """Learn fill values and scaling from the marked rows of the encoded columns (NaN where empty)."""
+        absent = np.isnan(encoded)
+        known = np.where(absent, 0.0, encoded)[rows]
+        counts = (~absent[rows]).sum(axis=0)
+        fill = np.divide(known.sum(axis=0), counts, out=np.zeros(encoded.shape[1]), where=counts > 0)
+        owners = [column.name for column in columns for _ in column.channels]
+        gaps = empty_cells(columns, encoded)
+        marked = [name for name, absent in gaps.items() if missing == "indicator" and absent.any()]
+        made = cls(
+            columns=columns,
+            missing=missing,
+            fill=tuple(fill.tolist()),
+            indicators=tuple(marked),
+            scaling=Scaling(center=(), spread=()),
+        )
+        filled = made.filled(encoded)
+        leave = np.array([owner in unscaled for owner in owners] + [True] * len(marked), dtype=np.bool_)
+        return made.model_copy(update={"scaling": Scaling.fit(filled[rows], kind=scaling, leave=leave)})
+
+    def filled(self, encoded: Matrix) -> Matrix:
+        """Empty cells replaced, indicator channels appended."""
+        full = np.where(np.isnan(encoded), np.array(self.fill), encoded)
+        gaps = empty_cells(self.columns, encoded)
+        marks = [gaps[column] for column in self.indicators]
+        return np.column_stack([full, *marks]) if marks else full
+
+
+class Label(_Strict):
+    """The label column, its values, which of them is positive, and the names of the negative and the positive class."""
+
+    column: str
+    values: tuple[str, ...]
+    positive: str
+    classes: tuple[str, str]
+
+
+class Sensitive(_Strict):
+    """The sensitive column and its values, with the name of the group that each stands for."""
+
+    column: str
+    values: tuple[str, ...]
+    groups: tuple[str, ...]
+    channels: tuple[str, ...] = ()  # where it is among the features
+
+
+class Recipe(_Strict):
+    """Everything that is needed to treat another table like the first one."""
+
+    id: str | None
+    features: Features
+    label: Label | None = None
+    sensitive: Sensitive | None = None
+    missing_values: tuple[str, ...] = ()
+    similarity: SimilarityRule | None = None  # None: the edges were given
+    similarity_channels: tuple[str, ...] = ()
+
+
+def encode(columns: tuple[Column, ...], reader: ColumnReader) -> Matrix:
+    """All columns side by side, shape (n, channels), NaN where a cell is empty."""
+    blocks = [column.read(reader) for column in columns]
+    return np.concatenate(blocks, axis=1) if blocks else np.zeros((len(reader.table), 0))
+
+
+def indicator(column: str) -> str:
+    """The name of the channel that says where a column was empty."""
+    return f"{column}_missing"
+
+
+def empty_cells(columns: tuple[Column, ...], encoded: Matrix) -> dict[str, npt.NDArray[np.bool_]]:
+    """Where each column is empty; all channels of a column are NaN together, so the first one tells."""
+    starts = zip(columns, _starts(columns), strict=True)
+    return {column.name: np.isnan(encoded[:, start]) for column, start in starts if column.channels}
+
+
+def _starts(columns: tuple[Column, ...]) -> list[int]:
+    """The first encoded channel of each column."""
+    widths = [len(column.channels) for column in columns]
+    return [sum(widths[:k]) for k in range(len(widths))]

@@ -1,1 +1,0 @@
-"""Methods on graphs -> run folders and numbers: training runs, the speed benchmark."""

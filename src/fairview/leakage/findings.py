@@ -1,0 +1,194 @@
+"""What does the audit of a graph hold? Plain, frozen records, for reading and for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fairview.leakage.cross_validation import CrossValidated
+from fairview.leakage.label_leaks import LabelLeak
+from fairview.leakage.places import GroupPlace
+from fairview.undefined import Metric, Undefined
+
+Numbers = tuple[float, ...]
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChannelFinding:
+    """A channel over the hops 0..L; what is None could not be measured.
+
+    Attributes:
+        name: of the channel.
+        sensitive: it holds the sensitive attribute itself, and is not tested.
+        constant: it has one value only.
+        hops: L.
+        correlation: with the sensitive attribute, by hop.
+        low: of the 95 % intervals, by hop.
+        high: likewise.
+        rank: by |correlation| among all channels, 1 is the strongest; ties go to the earlier channel.
+        p_value: of |correlation|, this channel and hop alone.
+        leak_p_value: by hop from 1 on: of association and growth, all channels and hops counted.
+        leaking: the verdict.
+    """
+
+    name: str
+    sensitive: bool
+    constant: bool
+    hops: int
+    correlation: Numbers | None = None
+    low: Numbers | None = None
+    high: Numbers | None = None
+    rank: tuple[int, ...] | None = None
+    p_value: Numbers | None = None
+    leak_p_value: Numbers | None = None
+    leaking: bool = False
+
+    def measured(self, *, leaking: bool, **values: Array | None) -> ChannelFinding:
+        plain = {name: None if found is None else tuple(found.tolist()) for name, found in values.items()}
+        return replace(self, leaking=leaking, **plain)  # type: ignore[arg-type]  # names and types match
+
+    @property
+    def change(self) -> float | None:
+        """|correlation| at the last hop minus that at hop 0."""
+        return None if self.correlation is None else abs(self.correlation[-1]) - abs(self.correlation[0])
+
+    @property
+    def rank_change(self) -> int | None:
+        """Places climbed from hop 0 to the last: above 0, it became stronger among the channels."""
+        return None if self.rank is None else self.rank[0] - self.rank[-1]
+
+    @property
+    def strongest(self) -> float:
+        return max(map(abs, self.correlation)) if self.correlation else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        del plain["hops"]
+        if self.correlation is None:
+            plain["correlation"] = [None] * (self.hops + 1)
+        return plain | {"change": self.change, "rank_change": self.rank_change}
+
+
+@dataclass(frozen=True)
+class ProbeFinding:
+    """How well a probe reads the sensitive attribute off S^hop X without the sensitive channels."""
+
+    on: str
+    hop: int
+    probe: str
+    auc: float | None
+    low: float | None = None
+    high: float | None = None
+    nodes: int | None = None
+
+    @classmethod
+    def of(cls, on: str, hop: int, probe: str, found: CrossValidated | Undefined) -> ProbeFinding:
+        if isinstance(found, Undefined):
+            return cls(on, hop, probe, None)
+        return cls(on, hop, probe, found.auc, found.low, found.high, found.nodes)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class GraphAudit:
+    """What `fairview.leakage` found; `to_dict` is for JSON, `print` for people.
+
+    Attributes:
+        graph: source, hash, sizes and groups.
+        homophily: share of the links that join the same group.
+        groups: homophily and mean degree of each.
+        operator: `gcn`, `mean` or `sum`.
+        self_loops: that each node gets.
+        hops: L.
+        rule: when a channel is called leaking.
+        level: chance of a false alarm per graph.
+        permutations: shuffles behind the p-values.
+        channels: in the graph's order.
+        degree_correlation: what a constant channel would show, by hop.
+        probes: by hop and kind.
+        label_leaks: channels that give the label away, the worst first.
+        label_leak_threshold: their AUC is above it.
+        undefined: what could not be measured, and why.
+        notes: what else a reader should know.
+    """
+
+    graph: Mapping[str, Any]
+    homophily: Metric
+    groups: tuple[GroupPlace, ...]
+    operator: str
+    self_loops: float
+    hops: int
+    rule: str
+    level: float
+    permutations: int
+    channels: tuple[ChannelFinding, ...]
+    degree_correlation: Numbers | None
+    probes: tuple[ProbeFinding, ...]
+    label_leaks: tuple[LabelLeak, ...] | Undefined
+    label_leak_threshold: float
+    undefined: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        reasons = dict(self.undefined)
+        if isinstance(self.homophily, Undefined):
+            reasons["homophily"] = self.homophily.reason
+        if isinstance(self.label_leaks, Undefined):
+            reasons["label_leaks"] = self.label_leaks.reason
+        for place in self.groups:
+            for name in ("homophily", "mean_degree"):
+                if isinstance(value := getattr(place, name), Undefined):
+                    reasons[f"{name} of group '{place.group}'"] = value.reason
+        object.__setattr__(self, "undefined", MappingProxyType(reasons))
+        object.__setattr__(self, "graph", MappingProxyType(dict(self.graph)))
+
+    @property
+    def leaking(self) -> tuple[str, ...]:
+        """Names of the leaking channels."""
+        return tuple(channel.name for channel in self.channels if channel.leaking)
+
+    def channel(self, name: str) -> ChannelFinding:
+        return next(channel for channel in self.channels if channel.name == name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document `audit.json`: plain data, None where something is undefined."""
+        leaks = () if isinstance(self.label_leaks, Undefined) else self.label_leaks
+        return {
+            "kind": "audit",
+            "version": 1,
+            "graph": dict(self.graph),
+            "homophily": _number(self.homophily),
+            "homophily_by_group": [
+                asdict(place) | {"homophily": _number(place.homophily), "mean_degree": _number(place.mean_degree)}
+                for place in self.groups
+            ],
+            "operator": self.operator,
+            "self_loops": self.self_loops,
+            "hops": self.hops,
+            "rule": self.rule,
+            "level": self.level,
+            "permutations": self.permutations,
+            "channels": [channel.to_dict() for channel in self.channels],
+            "degree_correlation": None if self.degree_correlation is None else list(self.degree_correlation),
+            "probe": [asdict(probe) for probe in self.probes],
+            "label_leaks": [asdict(leak) for leak in leaks],
+            "label_leak_threshold": self.label_leak_threshold,
+            "undefined": dict(self.undefined),
+            "notes": list(self.notes),
+        }
+
+    def __repr__(self) -> str:
+        from fairview.leakage.sentences import described
+
+        return described(self.to_dict())
+
+    __str__ = __repr__
+
+
+def _number(value: Metric) -> float | None:
+    return None if isinstance(value, Undefined) else float(np.float64(value))

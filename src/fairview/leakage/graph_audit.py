@@ -1,0 +1,248 @@
+"""What does a graph leak? Correlations by channel and hop, verdicts, probes, label leaks and homophily in one."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fairview.data.graph import NodeGraph
+from fairview.errors import InputError, did_you_mean
+from fairview.leakage.cross_validation import CrossValidated
+from fairview.leakage.findings import ChannelFinding, GraphAudit, ProbeFinding
+from fairview.leakage.label_leaks import label_leaks
+from fairview.leakage.leaks import LeakTest, check_permutations, leak_rule, leak_test
+from fairview.leakage.places import group_places
+from fairview.leakage.probe import PROBES, SAMPLE, probe_auc
+from fairview.progress import track
+from fairview.propagation.correlation import Codes, group_correlation, known_groups, sensitive_correlation
+from fairview.propagation.one_hop import one_hop
+from fairview.propagation.operators import OPERATORS, Operator
+from fairview.undefined import Undefined
+
+__all__ = ["GraphAudit", "audit"]
+
+INNOCUOUS = 0.05
+"""|correlation| below which a channel counts as innocuous, however many nodes make it significant."""
+
+MOST_HOPS = 10
+_QUANTILE = 1.959963984540054  # of the normal distribution: 95 %
+_EXPONENTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+Array = npt.NDArray[np.float64]
+Probed = tuple[int, str, CrossValidated | Undefined]
+
+
+def audit(
+    graph: NodeGraph,
+    *,
+    operator: str | Operator = "gcn",
+    hops: int = 2,
+    permutations: int = 500,
+    level: float = 0.05,
+    innocuous: float = INNOCUOUS,
+    probes: bool = True,
+    label_leak_threshold: float = 0.95,
+    seed: int = 0,
+) -> GraphAudit:
+    """How propagation leaks the sensitive attribute into channels, and which channels give the label away.
+
+    Paper: section 3, figures 1 and 5, appendix D for the correlations; verdicts, intervals and probes are our own.
+
+    Args:
+        graph: any; what can't be said about it is undefined, with the reason.
+        operator: `gcn`, `mean` or `sum`, or an `Operator` with its own number of self-loops.
+        hops: L; channels are followed over 0 to L hops.
+        permutations: shuffles behind the p-values.
+        level: chance of naming a leak in a graph that has none.
+        innocuous: |correlation| below which a channel is harmless, whatever its p-value.
+        probes: also train probes that read the sensitive attribute off X, S X, ...; they take most of the time.
+        label_leak_threshold: AUC of a single channel above which it is said to give the label away.
+        seed: of shuffles, folds and samples.
+
+    Example:
+        >>> from fairview.data.synthetic.generator import synthetic_graph
+        >>> audit(synthetic_graph(2000, seed=1), permutations=99, probes=False).leaking
+        ('leak_strong',)
+    """
+    chosen = _operator(operator)
+    check_permutations(permutations, level)
+    if not 1 <= hops <= MOST_HOPS:
+        raise InputError(f"hops: {hops}; expected 1 to {MOST_HOPS}.")
+    if not 0 <= innocuous < 1:
+        raise InputError(f"innocuous: {innocuous}; expected a correlation from 0 on, below 1.")
+    undefined: dict[str, str] = {}
+    try:
+        codes: Codes | None = known_groups(graph)
+    except InputError as error:
+        codes = None
+        undefined |= dict.fromkeys(("correlation", "leaking", "probe"), str(error))
+    degree = _degree_correlation(graph, chosen, hops, codes)
+    found = [] if codes is None or not probes else _probe(graph, chosen, hops, codes, seed)
+    notes = _notes(graph, degree, innocuous, [auc.nodes for _, _, auc in found if not isinstance(auc, Undefined)])
+    for _, _, auc in found:
+        if isinstance(auc, Undefined):
+            undefined["probe"] = auc.reason  # it is about the groups or the channels, and the same for all
+    channels = _channels(graph, chosen, hops, codes, permutations, level, innocuous, seed, undefined)
+    return GraphAudit(
+        graph=_facts(graph),
+        homophily=graph.homophily(),
+        groups=group_places(graph),
+        operator=chosen.kind,
+        self_loops=chosen.self_loops,
+        hops=hops,
+        rule=leak_rule(level, innocuous, permutations),
+        level=level,
+        permutations=permutations,
+        channels=channels,
+        degree_correlation=degree,
+        probes=tuple(ProbeFinding.of(_power(hop), hop, kind, auc) for hop, kind, auc in found),
+        label_leaks=label_leaks(graph, threshold=label_leak_threshold, seed=seed),
+        label_leak_threshold=label_leak_threshold,
+        undefined=undefined,
+        notes=(*notes, *graph.provenance.notes),
+    )
+
+
+def _operator(operator: str | Operator) -> Operator:
+    if isinstance(operator, Operator):
+        return operator
+    if operator not in OPERATORS:
+        raise InputError(f"operator: no '{operator}'.{did_you_mean(str(operator), OPERATORS)}")
+    return Operator(kind=operator)  # type: ignore[arg-type]  # checked above
+
+
+def _facts(graph: NodeGraph) -> dict[str, Any]:
+    return {
+        "source": graph.provenance.source,
+        "sha256": graph.sha256,
+        "nodes": graph.num_nodes,
+        "edges": graph.num_edges,
+        "directed": graph.adjacency.directed,
+        "sensitive": graph.sensitive_name,
+        "groups": graph.group_sizes,
+        "group_unknown": graph.sensitive_unknown,
+        "sensitive_channels": list(graph.sensitive_channels),
+    }
+
+
+def _notes(graph: NodeGraph, degree: tuple[float, ...] | None, innocuous: float, probed: list[int]) -> list[str]:
+    found = []
+    if graph.sensitive_unknown:
+        found.append(
+            f"{graph.sensitive_unknown:,} nodes of unknown group are propagated, but in no correlation or probe"
+        )
+    if degree is not None and max(map(abs, degree)) >= innocuous:
+        values = ", ".join(f"{value:.3f}" for value in degree)
+        found.append(
+            f"the number of neighbours alone betrays the group: a constant channel would have correlation {values} at "
+            "hops 0, 1, ...; every channel with a mean far from 0 takes part of it"
+        )
+    if probed and min(probed) < (known := graph.num_nodes - graph.sensitive_unknown):
+        found.append(f"probes saw a stratified sample of {min(probed):,} of {known:,} nodes")
+    if int(graph.labelled.sum()) > SAMPLE:
+        found.append(f"label leaks were sought in a stratified sample of {SAMPLE:,} labelled nodes")
+    return found
+
+
+# --- channels ---------------------------------------------------------------------------------------------------------
+
+
+def _channels(
+    graph: NodeGraph,
+    operator: Operator,
+    hops: int,
+    codes: Codes | None,
+    permutations: int,
+    level: float,
+    innocuous: float,
+    seed: int,
+    undefined: dict[str, str],
+) -> tuple[ChannelFinding, ...]:
+    """What is known of each channel; a reason for missing intervals goes into `undefined`."""
+    own = np.array([name in graph.sensitive_channels for name in graph.channels], dtype=np.bool_)
+    plain = [
+        ChannelFinding(name=name, sensitive=bool(own[j]), constant=name in graph.constant_channels, hops=hops)
+        for j, name in enumerate(graph.channels)
+    ]
+    if codes is None:
+        return tuple(plain)
+    correlation = sensitive_correlation(graph, operator, hops)
+    test = leak_test(
+        graph.features, graph.adjacency, codes,
+        operator=operator, hops=hops, permutations=permutations, seed=seed, tested=~own,
+    )  # fmt: skip
+    leaking = test.leaking(correlation, level=level, innocuous=innocuous) & ~own
+    bounds = correlation_intervals(correlation, test, codes)
+    if isinstance(bounds, Undefined):
+        undefined["intervals"] = bounds.reason
+    order = np.argsort(-np.abs(correlation), axis=1, kind="stable")
+    rank = np.argsort(order, axis=1, kind="stable") + 1
+    return tuple(
+        channel.measured(
+            correlation=correlation[:, j],
+            rank=rank[:, j],
+            p_value=test.p_value[:, j],
+            leak_p_value=None if own[j] else test.leak_p_value[:, j],
+            low=None if isinstance(bounds, Undefined) else bounds[0][:, j],
+            high=None if isinstance(bounds, Undefined) else bounds[1][:, j],
+            leaking=bool(leaking[j]),
+        )
+        for j, channel in enumerate(plain)
+    )
+
+
+def correlation_intervals(correlation: Array, test: LeakTest, codes: Codes) -> tuple[Array, Array] | Undefined:
+    """95 % intervals, tanh(artanh ρ ± 1.96 max(sd over the shuffles, 1 / sqrt(n - 3))), as (low, high).
+
+    Fisher's interval takes 1 / sqrt(n - 3) for the spread, as if the n values were independent. After a hop they are
+    not: neighbours share terms, and the spread over the shuffles knows that. It does not know of channels whose own
+    values are alike among neighbours: for those the interval is too narrow, at hop 0 most of all.
+    """
+    if codes.max() > 1:
+        return Undefined("the correlations have intervals with two groups only")
+    n = int((codes >= 0).sum())
+    if n <= 3:
+        return Undefined(f"{n} nodes of known group are too few for an interval")
+    reach = _QUANTILE * np.maximum(test.spread, 1 / math.sqrt(n - 3))
+    middle = np.arctanh(np.clip(correlation, -1 + 1e-12, 1 - 1e-12))
+    return np.tanh(middle - reach), np.tanh(middle + reach)
+
+
+def _degree_correlation(
+    graph: NodeGraph, operator: Operator, hops: int, codes: Codes | None
+) -> tuple[float, ...] | None:
+    """The correlation that a constant channel gets: what the number of neighbours alone betrays."""
+    if codes is None:
+        return None
+    values: npt.NDArray[Any] = np.ones((graph.num_nodes, 1))
+    hop = one_hop(graph.adjacency, operator)
+    found = [0.0]
+    for _ in range(hops):
+        values = hop(values)
+        found.append(float(group_correlation(values, codes)[0]))
+    return tuple(found)
+
+
+# --- probes -----------------------------------------------------------------------------------------------------------
+
+
+def _probe(graph: NodeGraph, operator: Operator, hops: int, codes: Codes, seed: int) -> list[Probed]:
+    """(hop, kind, AUC) for each matrix and probe, the sensitive channels left out."""
+    values: npt.NDArray[Any] = graph.without_channels(graph.sensitive_channels).features.astype(np.float64)
+    hop = one_hop(graph.adjacency, operator)
+    found: list[Probed] = []
+    with track("Probing", total=(hops + 1) * len(PROBES)) as advance:
+        for number in range(hops + 1):
+            values = hop(values) if number else values
+            for kind in PROBES:
+                found.append((number, kind, probe_auc(values, codes, kind=kind, seed=seed)))
+                advance(1)
+    return found
+
+
+def _power(hop: int) -> str:
+    """X, S X, S² X, ..."""
+    return "X" if hop == 0 else f"S{str(hop).translate(_EXPONENTS) if hop > 1 else ''} X"

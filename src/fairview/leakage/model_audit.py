@@ -1,0 +1,278 @@
+"""What does a fitted model do to each group, what does its inside still know of them, and what is it compared with?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from torch import nn
+
+from fairview.data.graph import NodeGraph
+from fairview.errors import InputError, quoted
+from fairview.leakage.outcomes import GroupOutcomes, group_outcomes
+from fairview.leakage.probe import PROBES, probe_auc
+from fairview.leakage.score_curves import Calibration, Roc, ScoreHistogram, calibration, roc, score_histogram
+from fairview.leakage.theorem2 import Theorem2, theorem2
+from fairview.leakage.threshold_curve import ThresholdCurve, threshold_curve
+from fairview.methods.constant import Constant
+from fairview.methods.contract import Method
+from fairview.methods.evaluate import evaluate
+from fairview.methods.fitted import Fitted
+from fairview.methods.registry import METHODS
+from fairview.metrics.evaluation import METRICS, Evaluation
+from fairview.metrics.intervals import Interval
+from fairview.nn.encoders import Encoder
+from fairview.propagation.correlation import sensitive_correlation
+from fairview.propagation.operators import Operator
+from fairview.undefined import Metric, Undefined
+
+THRESHOLD = 0.5
+
+
+@dataclass(frozen=True)
+class Kept:
+    """How likely a channel is kept, and its |correlation| with the sensitive attribute before and after one hop."""
+
+    name: str
+    keep_probability: float
+    correlation_before: float | None
+    correlation_after: float | None
+
+
+@dataclass(frozen=True)
+class Readable:
+    """How well a probe reads the sensitive attribute off a model's representations: 0.5 is not at all."""
+
+    model: str
+    probe: str
+    auc: Metric
+    low: float | None = None
+    high: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        plain = asdict(self)
+        if isinstance(self.auc, Undefined):
+            plain |= {"auc": None, "undefined": {"auc": self.auc.reason}}
+        return plain
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ModelAudit:
+    """What `audit_model` found; `to_dict` is for JSON.
+
+    Attributes:
+        method: name of the model's method.
+        encoder: its encoder, if it has one.
+        split: whose labelled nodes were evaluated.
+        rows: metrics with intervals by name, the model first, then what it is compared with.
+        keep: by channel; None for a method that learns no masks.
+        representations: what probes read off them, for the model and the plain one.
+        theorem2: the paper's bound for this model.
+        groups: counts and rates by group.
+        scores: how the scores are spread, by group.
+        calibration: score against observed share, by group.
+        roc: ranking, by group.
+        thresholds: what another threshold would do.
+        notes: what was left out, in words.
+        threshold: above it, a node is predicted positive.
+    """
+
+    method: str
+    encoder: str | None
+    split: str
+    rows: Mapping[str, Evaluation]
+    keep: tuple[Kept, ...] | None
+    representations: tuple[Readable, ...]
+    theorem2: Theorem2
+    groups: tuple[GroupOutcomes, ...]
+    scores: tuple[ScoreHistogram, ...]
+    calibration: tuple[Calibration, ...]
+    roc: tuple[Roc, ...]
+    thresholds: ThresholdCurve
+    notes: tuple[str, ...] = field(default=())
+    threshold: float = THRESHOLD
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: what is undefined is None, with the reason beside it."""
+        return {
+            "method": self.method,
+            "encoder": self.encoder,
+            "split": self.split,
+            "threshold": self.threshold,
+            "rows": [_row(name, found) for name, found in self.rows.items()],
+            "keep": None if self.keep is None else [asdict(channel) for channel in self.keep],
+            "representations": [found.to_dict() for found in self.representations],
+            "theorem2": self.theorem2.to_dict(),
+            "groups": [group.to_dict() for group in self.groups],
+            "scores": [group.to_dict() for group in self.scores],
+            "calibration": [group.to_dict() for group in self.calibration],
+            "roc": [group.to_dict() for group in self.roc],
+            "thresholds": self.thresholds.to_dict(),
+            "notes": list(self.notes),
+        }
+
+    def __repr__(self) -> str:
+        own = next(iter(self.rows.values()))
+        title = f"ModelAudit of {self.method}{f' ({self.encoder})' if self.encoder else ''}"
+        shown = ("auc", "accuracy", "statistical_parity_gap", "equal_opportunity_gap")
+        lines = [f"{title} on '{self.split}', {own.nodes:,} nodes"]
+        for name, found in self.rows.items():
+            lines.append(f"  {name}: " + ", ".join(f"{metric} {_short(found[metric])}" for metric in shown))
+        for group in self.groups:
+            small = ", small" if group.small else ""
+            lines.append(f"  group '{group.group}': {group.nodes:,} nodes, selected {group.selection_rate}{small}")
+        return "\n".join(lines)
+
+
+def audit_model(
+    model: Method,
+    graph: NodeGraph,
+    *,
+    split: str = "test",
+    plain: Method | None = None,
+    others: Mapping[str, Method] | None = None,
+    probes: bool = True,
+    seed: int = 0,
+) -> ModelAudit:
+    """Everything that can be said about a fitted model on the labelled nodes of a split.
+
+    Args:
+        model: any fitted method; the more it tells of itself, the more is audited.
+        graph: with the split.
+        split: `train`, `val`, `test`, or `all`.
+        plain: a fitted model without mitigation, to compare rows and representations with.
+        others: more fitted models for the rows, by name.
+        probes: False leaves the probes out, which take the longest.
+        seed: of resamples and probes. The rows' own intervals are those of `evaluate`.
+
+    Example:
+        >>> import fairview as fv
+        >>> graph = fv.load_dataset("german")
+        >>> audit_model(fv.Constant().fit(graph), graph).groups[0].selection_rate
+        1.000 [0.976, 1.000]
+    """
+    method = _method_name(model)
+    compared = _compared(model, graph, plain, others or {})
+    rows = {name: evaluate(one, graph, split=split, intervals=True) for name, one in compared}
+    own = rows[method]
+    chosen = graph.split(split) & graph.labelled
+    labels, codes = graph.labels[chosen], graph.sensitive[chosen]
+    scores = _probabilities(model, graph)[chosen]
+    members = [(group, codes == code) for code, group in enumerate(graph.groups)]
+    keep, keep_notes = _keep(model, graph)
+    readable, readable_notes = _representations(model, plain, graph, seed) if probes else ((), [])
+    unknown = [f"Without a known group, and in no group's numbers: {own.group_unknown:,}."] if own.group_unknown else []
+    return ModelAudit(
+        method=method,
+        encoder=_encoder_name(model),
+        split=split,
+        rows=rows,
+        keep=keep,
+        representations=readable,
+        theorem2=theorem2(model, graph),
+        groups=group_outcomes(own),
+        scores=tuple(score_histogram(group, scores[those]) for group, those in members),
+        calibration=tuple(calibration(group, labels[those], scores[those]) for group, those in members),
+        roc=tuple(roc(group, labels[those], scores[those], seed=seed) for group, those in members),
+        thresholds=threshold_curve(labels, scores, codes=codes, groups=graph.groups, chosen=THRESHOLD, seed=seed),
+        notes=(*unknown, *keep_notes, *readable_notes),
+    )
+
+
+# --- who is compared --------------------------------------------------------------------------------------------------
+
+
+def _compared(
+    model: Method, graph: NodeGraph, plain: Method | None, others: Mapping[str, Method]
+) -> list[tuple[str, Method]]:
+    """The model, the plain one, the constant answer, then the others; each under a name of its own."""
+    found: list[tuple[str, Method]] = [(_method_name(model), model)]
+    if plain is not None:
+        found.append(("plain", plain))
+    if not isinstance(model, Constant):
+        found.append(("constant", Constant().fit(graph)))
+    found += others.items()
+    names = [name for name, _ in found]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise InputError(f"others: the name {quoted(twice)} is taken by the audit itself; choose another.")
+    return found
+
+
+def _method_name(model: Method) -> str:
+    """Its name in the registry, or its class for a method of the user's own."""
+    return next((name for name, method in METHODS.items() if type(model) is method), type(model).__name__)
+
+
+def _encoder_name(model: Method) -> str | None:
+    encoder = getattr(model, "encoder", None)
+    return type(encoder).__name__ if isinstance(encoder, nn.Module) else encoder
+
+
+def _probabilities(model: Method, graph: NodeGraph) -> npt.NDArray[np.float64]:
+    scores = np.asarray(model.predict_proba(graph), dtype=np.float64)[:, 1]
+    if len(scores) and not (scores.min() >= 0 and scores.max() <= 1):
+        span = f"from {scores.min():g} to {scores.max():g}"
+        raise InputError(f"predict_proba: values {span}; an audit needs probabilities between 0 and 1.")
+    return scores
+
+
+# --- what the model says of itself ------------------------------------------------------------------------------------
+
+
+def _keep(model: Method, graph: NodeGraph) -> tuple[tuple[Kept, ...] | None, list[str]]:
+    """Each channel's probability of being kept beside its correlation; None if no masks were learnt."""
+    fitted = getattr(model, "fitted_", None)
+    if not isinstance(fitted, Fitted) or fitted.mask is None:
+        return None, []
+    probabilities: dict[str, float] = model.keep_probability_  # type: ignore[attr-defined]
+    own = fitted.encoder.spec.propagation if isinstance(fitted.encoder, Encoder) else None
+    try:
+        before, after = np.abs(sensitive_correlation(graph, own or Operator(), 1)).tolist()
+    except InputError as error:  # fewer than two groups
+        return tuple(Kept(name, keep, None, None) for name, keep in probabilities.items()), [str(error)]
+    places = {name: graph.channel_index(name) for name in probabilities}
+    found = [Kept(name, keep, before[places[name]], after[places[name]]) for name, keep in probabilities.items()]
+    note = [] if own else ["The encoder has no operator of its own: 'after' is one hop of the gcn operator."]
+    return tuple(found), note
+
+
+def _representations(
+    model: Method, plain: Method | None, graph: NodeGraph, seed: int
+) -> tuple[tuple[Readable, ...], list[str]]:
+    """Probes on the representations of the model and of the plain one, over all nodes whose group is known."""
+    found, notes = [], []
+    for name, one in ((_method_name(model), model), ("plain", plain)):
+        if one is None:
+            continue
+        if not hasattr(one, "representations"):
+            notes.append(f"'{name}' has no representations to probe.")
+            continue
+        features = one.representations(graph)
+        for kind in PROBES:
+            probe = probe_auc(features, graph.sensitive, kind=kind, seed=seed)
+            found.append(
+                Readable(name, kind, probe)
+                if isinstance(probe, Undefined)
+                else Readable(name, kind, probe.auc, probe.low, probe.high)
+            )
+    return tuple(found), notes
+
+
+# --- writing it down --------------------------------------------------------------------------------------------------
+
+
+def _row(name: str, found: Evaluation) -> dict[str, Any]:
+    metrics = {metric: None if isinstance(found[metric], Undefined) else found[metric] for metric in METRICS}
+    intervals = {
+        metric: {"low": interval.low, "high": interval.high}
+        for metric, interval in found.intervals.items()
+        if isinstance(interval, Interval)
+    }
+    return {"name": name} | metrics | {"undefined": found.undefined, "intervals": intervals}
+
+
+def _short(value: Metric) -> str:
+    return "undefined" if isinstance(value, Undefined) else f"{value:.3f}"

@@ -1,0 +1,227 @@
+"""Which tables and figures are there, and what does running one leave behind? A document: rows, series, notes."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import platform
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from fairview._version import __version__
+from fairview.atomic import write_atomic
+from fairview.errors import InputError, did_you_mean
+from fairview.paper import fig1, fig3, fig4, fig5, numbers, table1, table2, table3, table4, table6
+from fairview.paper.cells import Cell, Cells, Row, run_cells
+from fairview.paper.scope import Scope
+from fairview.study.trials import Notice
+
+Series = Callable[[Scope], list[dict[str, Any]]]
+"""Tidy records of what needs no training."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Artefact:
+    """A table or figure of the paper.
+
+    Attributes:
+        name: as on the command line.
+        title: what it shows.
+        notes: how ours differs.
+        cells: the rows that are trained.
+        series: what is computed without training.
+        published_split: True if it is only defined there.
+    """
+
+    name: str
+    title: str
+    notes: tuple[str, ...] = ()
+    cells: Cells | None = None
+    series: Series | None = None
+    published_split: bool = False
+
+    def scoped(self, scope: Scope) -> Scope:
+        return dataclasses.replace(scope, splits=0) if self.published_split else scope
+
+
+def _table(name: str, notes: tuple[str, ...], cells: Cells | None = None, series: Series | None = None) -> Artefact:
+    """A table's title and the contradictions in it come with its numbers."""
+    title = f"Table {name[-1]}: {numbers.title(name)}"
+    return Artefact(name=name, title=title, notes=(*notes, *_paper_notes(name)), cells=cells, series=series)
+
+
+def _paper_notes(table: str) -> list[str]:
+    return [f"The paper: {note}" for note in numbers.notes(table)]
+
+
+ARTEFACTS: Mapping[str, Artefact] = MappingProxyType(
+    {
+        found.name: found
+        for found in (
+            _table("table1", table1.NOTES, table1.cells),
+            _table("table2", table2.NOTES, series=table2.series),
+            _table("table3", table3.NOTES, table3.cells),
+            _table("table4", table4.NOTES, table4.cells),
+            _table("table5", table6.NOTES, table6.short_cells),
+            _table("table6", table6.NOTES, table6.cells),
+            Artefact(
+                name="fig1", title="Figure 1: one channel masked, and correlations over hops", notes=fig1.NOTES,
+                cells=fig1.cells, series=fig1.series, published_split=True,
+            ),
+            Artefact(name="fig3", title="Figure 3: without discriminator or generator", notes=fig3.NOTES,
+                     cells=fig3.cells),
+            Artefact(name="fig4", title="Figure 4: the clamping threshold", notes=fig4.NOTES, cells=fig4.cells),
+            Artefact(name="fig5", title="Figure 5: correlation of the first 13 channels over hops", notes=fig5.NOTES,
+                     series=fig5.series),
+        )
+    }
+)  # fmt: skip
+"""By name, in the paper's order."""
+
+
+def artefact(name: str) -> Artefact:
+    """By name; an unknown one is an error."""
+    if name not in ARTEFACTS:
+        raise InputError(f"no table or figure '{name}'.{did_you_mean(name, list(ARTEFACTS))}")
+    return ARTEFACTS[name]
+
+
+@dataclass(frozen=True)
+class Document:
+    """What came of a table or figure.
+
+    Attributes:
+        name: of the artefact.
+        title: its.
+        scope: what was asked for, as plain data.
+        rows: trained ones, with every run's values.
+        series: tidy records of what needed no training.
+        notes: how it differs from the paper's.
+        versions: of the packages, and the platform.
+    """
+
+    name: str
+    title: str
+    scope: Mapping[str, Any]
+    rows: tuple[Row, ...] = ()
+    series: tuple[Mapping[str, Any], ...] = ()
+    notes: tuple[str, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float:
+        """Of all runs together."""
+        return sum(row.seconds for row in self.rows)
+
+    @property
+    def stem(self) -> str:
+        """The name of its files."""
+        splits = self.scope["splits"]
+        return self.name + (f"-{splits}-splits" if splits else "")
+
+    def save(self, folder: Path) -> Path:
+        plain = {name: getattr(self, name) for name in ("name", "title", "scope", "notes", "versions")}
+        rows, series = [row.to_dict() for row in self.rows], [dict(record) for record in self.series]
+        document = {"kind": "paper", "version": 1, **plain, "rows": rows, "series": series}
+        path = folder / f"{self.stem}.json"
+        write_atomic(path, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+        return path
+
+    @classmethod
+    def load(cls, path: Path) -> Document:
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+            if found["kind"] != "paper" or found["version"] != 1 or found["name"] not in ARTEFACTS:
+                raise ValueError
+            return cls(
+                found["name"],
+                found["title"],
+                found["scope"],
+                tuple(map(Row.from_dict, found["rows"])),
+                tuple(found["series"]),
+                tuple(found["notes"]),
+                found["versions"],
+            )
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            raise InputError(f"{path}: is not what `fairview paper` writes. Run the table again.") from None
+
+
+def run_artefact(
+    name: str,
+    scope: Scope,
+    folder: Path,
+    *,
+    workers: int | None = None,
+    notice: Notice | None = None,
+    finished: bool = False,
+) -> Document:
+    """Train what the folder does not hold yet, and write `NAME.json`; rows of earlier calls stay in it.
+
+    Args:
+        name: of a table or figure.
+        scope: how much of it.
+        folder: of all tables; their trials are shared in `folder/trials`.
+        workers: processes.
+        notice: for progress.
+        finished: train nothing; rows whose runs are not there say so.
+
+    Raises:
+        InputError: the folder holds more than a smoke test or than so few seeds, which would be lost.
+    """
+    found = artefact(name)
+    scope = found.scoped(scope)
+    before = _earlier(folder / f"{name}{scope.suffix}.json", scope)
+    rows: list[Row] = []
+    if found.cells is not None:
+        asked = found.cells(scope)
+        rows = run_cells(asked, scope, folder / "trials", workers=workers, notice=notice, finished=finished)
+        if before is not None:
+            scope = scope.with_(before.scope)
+            known = {_key(cell) for cell in asked}
+            every = run_cells(found.cells(scope), scope, folder / "trials", finished=True)
+            rows = [row for row in every if row.values or _key(row.cell) in known]
+    series = found.series(scope) if found.series is not None else []
+    missing = [f"Not run: {dataset}, its files are not at hand." for dataset in scope.missing()]
+    document = Document(
+        name, found.title, scope.to_dict(), tuple(rows), tuple(series), (*found.notes, *missing), versions()
+    )
+    document.save(folder)
+    return document
+
+
+def _earlier(path: Path, scope: Scope) -> Document | None:
+    """What an earlier call left, if it can be added to."""
+    if not path.exists():
+        return None
+    held = Document.load(path)
+    if (held.scope["quick"], held.scope["seeds"]) == (scope.quick, scope.seeds):
+        return held
+    if held.scope["quick"]:
+        return None
+    if scope.quick or held.scope["seeds"] > scope.seeds:
+        asked = "a smoke test" if scope.quick else f"{scope.seeds} seeds"
+        raise InputError(
+            f"{path}: holds results of {held.scope['seeds']} seeds, which {asked} would replace. Use another --out."
+        )
+    return None
+
+
+def _key(cell: Cell) -> tuple[str | None, ...]:
+    return cell.dataset, cell.encoder, cell.block, cell.row, cell.masked
+
+
+def documents(folder: Path) -> dict[str, Document]:
+    """All that lie in a folder, by stem (`table3`, `table3-10-splits`)."""
+    paths = [path for name in ARTEFACTS for path in sorted(folder.glob(f"{name}*.json"))]
+    found = [Document.load(path) for path in paths]
+    return {document.stem: document for document in found}
+
+
+def versions() -> dict[str, str]:
+    """Of what computes, and where."""
+    packages = {name: metadata.version(name) for name in ("numpy", "scipy", "torch", "torch_geometric", "scikit-learn")}
+    return {"fairview": __version__, "python": platform.python_version(), **packages, "platform": platform.platform()}

@@ -1,0 +1,210 @@
+"""How does a row of the paper's tables become numbers? A cell is run as trials, and its row is their mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fairview.methods.registry import METHODS
+from fairview.methods.settings import settings_model
+from fairview.paper.numbers import METRICS, Number, Printed, paper_dataset, printed_row
+from fairview.paper.scope import WITHOUT, Scope
+from fairview.study.statistics import Estimate, Run, estimate
+from fairview.study.trials import Notice, Result, Trial, finished_trials, run_trials
+from fairview.undefined import Metric, Undefined
+
+SHOWN = (*METRICS, "balanced_accuracy", "false_positive_rate")
+NOT_IN_PAPER = "not in the paper"
+YARDSTICKS = "yardsticks"
+"""The block of rows that every table has beside the paper's."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """A row to be: a method with its settings on a dataset.
+
+    Attributes:
+        dataset: our name of it.
+        encoder: None for methods without one.
+        row: what the table calls it.
+        method: a name of `METHODS`; a row of a method that is not there says so.
+        settings: of the method.
+        block: a part of the table, such as "tuned as published".
+        printed: the paper's numbers.
+        not_compared: why they can't be compared with ours; empty if they can.
+        facts: further columns, such as the threshold of Figure 4.
+        masked: a channel that is set to zero beforehand; none if empty.
+    """
+
+    dataset: str
+    encoder: str | None
+    row: str
+    method: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    block: str = ""
+    printed: Printed | None = None
+    not_compared: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    masked: str = ""
+
+    def trials(self, scope: Scope) -> list[Trial]:
+        """One per split and seed. A method without a seed of its own needs no more than one seed."""
+        if self.method not in METHODS:
+            return []
+        settings = scope.settings(self.method, dict(self.settings))
+        dataset = f"{self.dataset}{WITHOUT}{self.masked}" if self.masked else self.dataset
+        return [
+            Trial(dataset, self.method, self.encoder, settings, seed=seed, split=split)
+            for split, seed in scope.draws
+            if seed == 1 or "seed" in settings_model(METHODS[self.method]).model_fields
+        ]
+
+
+@dataclass(frozen=True)
+class Row:
+    """What came of a cell.
+
+    Attributes:
+        cell: what was run.
+        draws: split and seed of every run.
+        values: by metric, one fraction per run; None where it is undefined.
+        seconds: of all runs.
+        reason: why there are no values; empty if there are.
+    """
+
+    cell: Cell
+    draws: tuple[tuple[int, int], ...] = ()
+    values: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
+    seconds: float = 0.0
+    reason: str = ""
+
+    @property
+    def runs(self) -> list[Run]:
+        """For `fairview.study.statistics`."""
+        return [
+            Run(split, seed, {name: _metric(values[place]) for name, values in self.values.items()})
+            for place, (split, seed) in enumerate(self.draws)
+        ]
+
+    def estimate(self, metric: str) -> Estimate:
+        """Mean, deviation and interval, as fractions; the mean is undefined if one run's is, or nothing was run."""
+        return estimate(self.runs, metric) if self.values else Estimate(Undefined(self.reason or "not run"))
+
+    def mean(self, metric: str) -> float | None:
+        """In percent; None if it is undefined."""
+        found = self.estimate(metric).mean
+        return None if isinstance(found, Undefined) else 100 * found
+
+    def std(self, metric: str) -> float | None:
+        """Over the runs (ddof 0, as the paper), in percent."""
+        found = self.estimate(metric).std
+        return None if found is None else 100 * found
+
+    def to_dict(self) -> dict[str, Any]:
+        cell = self.cell
+        printed = None
+        if cell.printed is not None:
+            printed = {name: [number.mean, number.std] for name, number in cell.printed.items()}
+        plain = {name: getattr(cell, name) for name in ("dataset", "encoder", "row", "method", "block", "not_compared")}
+        return plain | {
+            "settings": dict(cell.settings),
+            "facts": dict(cell.facts),
+            "masked": cell.masked,
+            "paper_percent": printed,
+            "draws": [list(draw) for draw in self.draws],
+            "values": {name: list(values) for name, values in self.values.items()},
+            "seconds": self.seconds,
+            "reason": self.reason,
+        }
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> Row:
+        plain = {name: found[name] for name in ("dataset", "encoder", "row", "method", "block", "not_compared")}
+        printed = found["paper_percent"]
+        cell = Cell(
+            **plain,
+            settings=found["settings"],
+            facts=found["facts"],
+            masked=str(found.get("masked", found["facts"].get("channel", ""))),  # older files have the fact alone
+            printed=printed and {name: Number(*number) for name, number in printed.items()},
+        )
+        values = {name: tuple(runs) for name, runs in found["values"].items()}
+        draws = tuple((int(split), int(seed)) for split, seed in found["draws"])
+        return cls(cell, draws, values, float(found["seconds"]), str(found["reason"]))
+
+
+def printed_for(table: str, dataset: str, encoder: str, row: str, scope: Scope) -> dict[str, Any]:
+    """The keywords of a cell that say what the paper prints for it, and whether that can be compared."""
+    name = paper_dataset(dataset)
+    if name is None:
+        reason = "the paper's Credit is a larger graph" if dataset == "credit-small" else NOT_IN_PAPER
+        return {"not_compared": reason}
+    printed = printed_row(table, name, encoder, row)
+    if printed is None:
+        return {"not_compared": NOT_IN_PAPER}
+    if scope.quick:
+        return {"printed": printed, "not_compared": "a smoke test"}
+    if scope.splits:
+        return {"printed": printed, "not_compared": "the paper's numbers are of the published split"}
+    return {"printed": printed}
+
+
+def yardsticks(dataset: str, scope: Scope, *, all_of_them: bool = False) -> list[Cell]:
+    """What every table needs beside it: the predictor that looks at nothing, and models that look at no links."""
+    common: dict[str, Any] = {"dataset": dataset, "block": YARDSTICKS, "not_compared": NOT_IN_PAPER}
+    found = [
+        Cell(encoder=None, row="constant", method="constant", **common),
+        Cell(encoder="mlp", row="MLP", method="vanilla", **common),
+    ]
+    if all_of_them:
+        found += [
+            Cell(encoder=None, row="logistic regression", method="logistic-regression", **common),
+            Cell(encoder=None, row="gradient boosting", method="gradient-boosting", **common),
+        ]
+    return [cell for cell in found if cell.row == "constant" or scope.wants(cell.method)]
+
+
+def run_cells(
+    cells: Sequence[Cell],
+    scope: Scope,
+    folder: Path,
+    *,
+    workers: int | None = None,
+    notice: Notice | None = None,
+    finished: bool = False,
+) -> list[Row]:
+    """Run the trials that the folder does not hold yet; one row per cell, in their order.
+
+    With `finished` nothing is run, and a row that is not whole says so.
+    """
+    trials = {trial.id: trial for cell in cells for trial in cell.trials(scope)}
+    if finished:
+        results = finished_trials(list(trials.values()), scope.graph, folder)
+    else:
+        found = run_trials(list(trials.values()), scope.graph, folder, workers=workers, notice=notice)
+        results = dict(zip(trials, found, strict=True))
+    return [_row(cell, cell.trials(scope), results) for cell in cells]
+
+
+def _row(cell: Cell, trials: Sequence[Trial], found: Mapping[str, Result]) -> Row:
+    results = [found[trial.id] for trial in trials if trial.id in found]
+    if not trials:
+        return Row(cell, reason=f"not available: there is no method '{cell.method}'")
+    seconds = sum(result.timing.seconds for result in results)
+    if len(results) < len(trials):
+        return Row(cell, seconds=seconds, reason=f"not run ({len(results)} of {len(trials)} runs are there)")
+    failed = [result.failed for result in results if result.failed is not None]
+    if failed:
+        return Row(cell, seconds=seconds, reason=f"{len(failed)} of {len(results)} runs failed: {failed[0]}")
+    values = {name: tuple(result.metrics["test"].get(name) for result in results) for name in SHOWN}
+    return Row(cell, tuple((trial.split, trial.seed) for trial in trials), values, seconds)
+
+
+def _metric(value: float | None) -> Metric:
+    return Undefined("undefined on the test nodes") if value is None else value
+
+
+Cells = Callable[[Scope], list[Cell]]
+"""The rows of a table, for a scope."""

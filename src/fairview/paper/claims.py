@@ -1,0 +1,173 @@
+"""Which of the paper's claims hold up in our runs? Each with its evidence, computed from the tables at hand.
+
+A claim is a set of comparisons of means, one per setting and gap. It *holds* if nine in ten of them agree, *does not*
+if fewer than half do, and is *mixed* in between. It is *undecided* if none of them, for or against, is beyond the
+noise, which means that the 95 % interval of the paired difference over the runs leaves out zero. A claim with two parts
+is as good as the worse one. Bail without TIME takes no part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from fairview.paper.artefacts import Document
+from fairview.paper.cells import YARDSTICKS, Row
+from fairview.paper.pages import Table
+from fairview.paper.table3 import NO_TIME
+from fairview.study.statistics import difference
+
+Word = Literal["holds", "does not", "mixed", "undecided", "not run"]
+_WORST_FIRST: tuple[Word, ...] = ("not run", "does not", "mixed", "undecided", "holds")
+HOLDS, FAILS = 0.9, 0.5
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What our runs say of a claim."""
+
+    verdict: Word
+    evidence: str
+
+
+def all_of(**parts: Finding) -> Finding:
+    """Of a claim with several parts: as good as the worst of them.
+
+    Example:
+        >>> all_of(useful=Finding("mixed", "3 of 5"), biased=Finding("holds", "5 of 5"))
+        Finding(verdict='mixed', evidence='useful: mixed, 3 of 5; biased: holds, 5 of 5')
+    """
+    verdict = min((found.verdict for found in parts.values()), key=_WORST_FIRST.index)
+    said = [f"{name.replace('_', ' ')}: {found.verdict}, {found.evidence}" for name, found in parts.items()]
+    return Finding(verdict, "; ".join(said))
+
+
+Documents = Mapping[str, Document]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """Something that the paper says.
+
+    Attributes:
+        name: a short one.
+        text: the claim, in our words.
+        where: in the paper.
+        needs: the table or figure with the evidence; empty if it is measured elsewhere.
+        judge: looks at that document.
+        trained: whether the evidence comes from training, so that a smoke test has none.
+    """
+
+    name: str
+    text: str
+    where: str
+    needs: str
+    judge: Callable[[Document], Finding]
+    trained: bool = True
+
+    def finding(self, documents: Documents) -> Finding:
+        document = documents.get(self.needs, Document("", "", {}))
+        if self.needs and not document.name:
+            return Finding("not run", f"needs `fairview paper {self.needs}`")
+        found = self.judge(document)
+        lacking = sum(bool(row.reason) for row in document.rows) if self.trained else 0
+        if lacking:
+            remark = f"{lacking} of {len(document.rows)} rows of {self.needs} have no numbers"
+            found = Finding(found.verdict, f"{found.evidence}; {remark}")
+        if self.trained and document.scope.get("quick"):
+            return Finding("not run", f"a smoke test: {found.evidence}")
+        return found
+
+
+@dataclass
+class Tally:
+    """Counts comparisons: how many agree with a claim, and how many of either kind are beyond the noise."""
+
+    agree: int = 0
+    total: int = 0
+    equal: int = 0
+    tested: int = 0
+    clear_for: int = 0
+    clear_against: int = 0
+    against: list[str] = field(default_factory=list)
+
+    def expect_lower(self, one: Row | None, other: Row | None, metrics: Sequence[str]) -> None:
+        """The claim is that `one` has the lower value; a pair without values is left out."""
+        if one is None or other is None:
+            return
+        for metric in metrics:
+            mine, theirs = one.mean(metric), other.mean(metric)
+            if mine is None or theirs is None:
+                continue
+            self.count(mine < theirs, f"{setting(one)} {_SHORT.get(metric, metric)}")
+            self.equal += mine == theirs
+            found = difference(one.runs, other.runs, metric)
+            self.tested += 1
+            self.clear_for += found.high is not None and found.high < 0
+            self.clear_against += found.low is not None and found.low > 0
+
+    def count(self, agrees: bool, what: str) -> None:
+        self.total += 1
+        self.agree += agrees
+        if not agrees:
+            self.against.append(what)
+
+    def finding(self, remark: str = "", *, most: bool = False) -> Finding:
+        """The verdict.
+
+        Args:
+            remark: further evidence.
+            most: the paper says "in most cases" or "generally": more than half is enough.
+        """
+        if not self.total:
+            return Finding("not run", "no rows to compare")
+        return Finding(self._verdict(most=most), "; ".join(part for part in (self.evidence(), remark) if part))
+
+    def _verdict(self, *, most: bool) -> Word:
+        if self.tested == self.total and not self.clear_for and not self.clear_against:
+            return "undecided"
+        share = self.agree / self.total
+        if share >= HOLDS or (most and share > FAILS):
+            return "holds"
+        return "mixed" if share >= FAILS else "does not"
+
+    def evidence(self) -> str:
+        text = f"{self.agree} of {self.total} comparisons agree"
+        if self.tested:
+            text += f", {self.clear_for or 'none'} beyond the noise"
+            text += f"; {self.clear_against} disagree beyond the noise" if self.clear_against else ""
+        text += f"; {self.equal} are equal" if self.equal else ""
+        against = list(dict.fromkeys(self.against))
+        shown = against[:_EXAMPLES]
+        more = len(against) - len(shown)
+        return text + (f" (against: {', '.join(shown)}{f' and {more} more' if more else ''})" if shown else "")
+
+
+def claims_table(findings: Mapping[str, tuple[Claim, Finding]]) -> Table:
+    """The checklist."""
+    lines = [[claim.text, claim.where, found.verdict, found.evidence] for claim, found in findings.values()]
+    return Table("Claims", ["claim", "in the paper", "verdict", "evidence"], lines)
+
+
+# --- rows -------------------------------------------------------------------------------------------------------------
+
+Key = tuple[str, str | None]
+
+
+def settings_of(document: Document, *, block: str | None = None, every: bool = False) -> dict[Key, dict[str, Row]]:
+    """(dataset, encoder) -> the rows by name; Bail without TIME only if `every` dataset is wanted."""
+    found: dict[Key, dict[str, Row]] = {}
+    for row in document.rows:
+        cell = row.cell
+        if (every or cell.dataset != NO_TIME) and cell.block != YARDSTICKS and block in (None, cell.block):
+            found.setdefault((cell.dataset, cell.encoder), {})[cell.row] = row
+    return found
+
+
+def setting(row: Row) -> str:
+    return f"{row.cell.dataset} {row.cell.encoder or ''}".strip()
+
+
+_EXAMPLES = 4
+_SHORT = {"statistical_parity_gap": "SP", "equal_opportunity_gap": "EO", "auc": "AUC", "f1": "F1", "accuracy": "ACC"}

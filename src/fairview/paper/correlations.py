@@ -1,0 +1,34 @@
+"""How does propagation change a channel's correlation with the sensitive attribute? Figures 1 (c, d) and 5."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairview.paper.scope import Scope
+from fairview.propagation.correlation import sensitive_correlation
+from fairview.undefined import Undefined
+
+DATASETS = ("german", "credit")
+
+
+def correlation_series(scope: Scope, *, channels: int, hops: int) -> list[dict[str, Any]]:
+    """One line per dataset, channel (the first ones, in the table's order) and hop, with the graph's homophily."""
+    found = []
+    for dataset in scope.at_hand(DATASETS):
+        graph = scope.graph(dataset)
+        homophily = graph.homophily()
+        correlation = sensitive_correlation(graph, hops=hops)
+        for place, name in enumerate(graph.channels[:channels]):
+            found += [
+                {
+                    "dataset": dataset,
+                    "homophily": None if isinstance(homophily, Undefined) else homophily,
+                    "place": place + 1,
+                    "channel": name,
+                    "sensitive": name in graph.sensitive_channels,
+                    "hop": hop,
+                    "correlation": float(correlation[hop, place]),
+                }
+                for hop in range(hops + 1)
+            ]
+    return found

@@ -1,0 +1,107 @@
+"""Does a number of ours meet the paper's? Within two deviations, better, or worse (for a gap, larger is worse)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from fairview.metrics.names import SHORT
+from fairview.paper.cells import NOT_IN_PAPER, Row
+from fairview.paper.numbers import Number, paper_dataset
+from fairview.study.statistics import GAPS
+
+if TYPE_CHECKING:
+    from fairview.paper.artefacts import Document
+
+Word = Literal["within", "better", "worse", "undefined", "not judged"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Of one metric: the word, and ours minus the paper's in percentage points."""
+
+    word: Word
+    difference: float | None
+
+
+def judge(metric: str, ours: float | None, printed: Number, *, own_std: float | None = None) -> Verdict:
+    """Compare a mean of ours with a printed number, both in percent.
+
+    Args:
+        metric: gaps are better when smaller, the others when larger.
+        ours: None if it is undefined.
+        printed: the paper's mean; two of its deviations are allowed.
+        own_std: used in place of the paper's deviation where none is printed; without either nothing is judged.
+
+    Example:
+        >>> judge("statistical_parity_gap", 5.82, Number(1.71, 1.68)).word
+        'worse'
+        >>> judge("auc", 72.61, Number(72.41, 2.10)).word
+        'within'
+    """
+    if ours is None:
+        return Verdict("undefined", None)
+    difference = ours - printed.mean
+    std = printed.std if printed.std is not None else own_std
+    if std is None:
+        return Verdict("not judged", difference)
+    if abs(difference) <= 2 * std + 1e-9:
+        return Verdict("within", difference)
+    return Verdict("better" if (difference < 0) == (metric in GAPS) else "worse", difference)
+
+
+def verdicts(row: Row) -> dict[str, Verdict]:
+    """By metric; empty where the row is not compared."""
+    if row.cell.printed is None or row.cell.not_compared or row.reason:
+        return {}
+    return {
+        metric: judge(metric, row.mean(metric), printed, own_std=row.std(metric) if len(row.draws) > 1 else None)
+        for metric, printed in row.cell.printed.items()
+    }
+
+
+def in_words(row: Row) -> str:
+    """The verdict of a whole row, for the last column of a table."""
+    if row.reason:
+        return row.reason
+    if row.cell.not_compared == NOT_IN_PAPER:
+        return NOT_IN_PAPER
+    if row.cell.not_compared or row.cell.printed is None:
+        return f"not compared: {row.cell.not_compared}"
+    found = verdicts(row)
+    parts = []
+    for word in ("worse", "better", "undefined"):
+        named = [f"{SHORT[metric]}{_signed(v.difference)}" for metric, v in found.items() if v.word == word]
+        if named:
+            parts.append(f"{word}: {', '.join(named)}")
+    if any(verdict.word == "not judged" for verdict in found.values()):
+        parts.append("not judged: a single run, and the paper prints no deviation")
+    return "; ".join(parts) if parts else "within two deviations"
+
+
+def falls_short(row: Row) -> bool:
+    """Some metric is worse than the paper's by more than two deviations, or missing."""
+    return any(verdict.word in ("worse", "undefined") for verdict in verdicts(row).values())
+
+
+def shortfalls(document: Document) -> list[str]:
+    """What of a table is not as good as the paper's: compared rows that are worse or lack runs, sizes that differ."""
+    found = []
+    for row in document.rows:
+        lacks_runs = bool(row.reason) and row.cell.printed is not None and not row.cell.not_compared
+        if lacks_runs or falls_short(row):
+            words = [document.name, row.cell.dataset, row.cell.encoder or "", row.cell.block, row.cell.row]
+            found.append(f"{' '.join(word for word in words if word)} ({in_words(row)})")
+    differing = [record for record in document.series if str(record.get("verdict", "")).startswith("differs")]
+    compared = [record for record in differing if paper_dataset(str(record["dataset"])) is not None]
+    return found + [f"{document.name} {record['dataset']} {record['size']} {record['verdict']}" for record in compared]
+
+
+def is_compared(document: Document) -> bool:
+    """Whether anything of it is set against the paper's numbers."""
+    rows = any(row.cell.printed is not None and not row.cell.not_compared for row in document.rows)
+    return rows or any("verdict" in record for record in document.series)
+
+
+def _signed(difference: float | None) -> str:
+    return "" if difference is None else f" {difference:+.2f}"

@@ -1,0 +1,198 @@
+"""How do the paper's figures look with our numbers? Charts as SVG, and all tables and figures on one page.
+
+Each chart is a pure function of a document of `fairview paper`.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+from jinja2 import Environment
+
+from fairview.atomic import write_atomic
+from fairview.metrics.names import SHORT
+from fairview.paper.artefacts import Document
+from fairview.paper.cells import Row
+from fairview.paper.pages import Table, tables
+from fairview.report.figures.charts import chart_of
+from fairview.study.statistics import GAPS
+
+WIDTH, HEIGHT = 300, 220
+
+Chart = alt.FacetChart | alt.HConcatChart
+
+
+def charts(document: Document) -> dict[str, Chart]:
+    """The charts of a document, by file name without ending; a table has none."""
+    if document.name == "fig1":
+        return _figure1(document)
+    if document.name == "fig3":
+        return {"fig3": _bars(document.rows)} if document.rows else {}
+    if document.name == "fig4":
+        return {"fig4": _thresholds(document.rows)} if document.rows else {}
+    if document.name == "fig5":
+        return {"fig5": _correlations(document.series)} if document.series else {}
+    return {}
+
+
+def write_charts(document: Document, folder: Path) -> list[Path]:
+    """Each chart as SVG, drawn without a browser."""
+    written = []
+    for name, svg in drawn(document).items():
+        written.append(folder / f"{name.replace(document.name, document.stem, 1)}.svg")
+        write_atomic(written[-1], svg)
+    return written
+
+
+def drawn(document: Document) -> dict[str, str]:
+    """The charts as SVG texts."""
+    import vl_convert
+
+    return {
+        name: vl_convert.vegalite_to_svg(chart.to_json(), allowed_base_urls=[])
+        for name, chart in charts(document).items()
+    }
+
+
+def write_page(documents: Mapping[str, Document], checks: Table, folder: Path) -> Path:
+    """`paper.html`: every table and figure of the folder, and the claims; one file, nothing loaded from elsewhere."""
+    sections = [
+        {
+            "title": document.title,
+            "quick": document.scope["quick"],
+            "stem": stem,
+            "tables": tables(document),
+            "images": [base64.b64encode(svg.encode()).decode() for svg in drawn(document).values()],
+            "notes": document.notes,
+        }
+        for stem, document in documents.items()
+    ]
+    page = Environment(autoescape=True).from_string(_PAGE).render(sections=sections, checks=checks)
+    write_atomic(folder / "paper.html", page)
+    return folder / "paper.html"
+
+
+# --- charts -----------------------------------------------------------------------------------------------------------
+
+
+def _figure1(document: Document) -> dict[str, Chart]:
+    found: dict[str, Chart] = {}
+    masked = [row for row in document.rows if "rank" in row.cell.facts]
+    if masked:
+        found["fig1-ab"] = _masked_channels(masked)
+    if document.series:
+        found["fig1-cd"] = _correlations(document.series)
+    return found
+
+
+def _masked_channels(rows: Sequence[Row]) -> Chart:
+    """Utility and gaps against the |correlation| of the masked channel; a dashed line where nothing is masked."""
+    records = [
+        record | {"correlation": abs(row.cell.facts.get("correlation", 0.0)), "masked": bool(row.cell.masked)}
+        for row in rows
+        for record in _means(row, ("auc", "f1", *GAPS))
+    ]
+    x = alt.X("correlation:Q", title="|correlation| of the masked channel")
+    base = chart_of(records).properties(width=WIDTH, height=HEIGHT)
+    y = alt.Y("mean:Q", title="percent", scale=alt.Scale(zero=False))
+    points = base.transform_filter("datum.masked").mark_point(filled=True).encode(x=x, y=y, color="metric:N")
+    rule = base.transform_filter("!datum.masked").mark_rule(strokeDash=[4, 4]).encode(y="mean:Q", color="metric:N")
+    return alt.layer(points, rule).facet(column=alt.Column("encoder:N", title=None))
+
+
+def _bars(rows: Sequence[Row]) -> Chart:
+    """The gaps of each arm, with a deviation either way."""
+    records = [
+        record
+        for row in rows
+        if row.cell.method == "fairvgnn"
+        for record in _means(row, GAPS)
+    ]  # fmt: skip
+    base = chart_of(records).encode(x=alt.X("row:N", title=None, sort=None), xOffset="metric:N")
+    bars = base.mark_bar().encode(y=alt.Y("mean:Q", title="gap, percent"), color="metric:N")
+    spread = base.mark_rule().encode(y="low:Q", y2="high:Q")
+    return alt.layer(bars, spread).properties(width=WIDTH, height=HEIGHT).facet(row="dataset:N", column="block:N")
+
+
+def _thresholds(rows: Sequence[Row]) -> Chart:
+    """Each metric against the threshold."""
+    records = [
+        record | {"threshold": row.cell.facts["threshold"]}
+        for row in rows
+        if "threshold" in row.cell.facts
+        for record in _means(row, ("auc", "f1", *GAPS))
+    ]
+    base = chart_of(records).encode(
+        x=alt.X("threshold:Q", scale=alt.Scale(type="log"), title="clamping threshold ε"), color="metric:N"
+    )
+    lines = base.mark_line(point=True).encode(y=alt.Y("mean:Q", title="percent"))
+    spread = base.mark_rule().encode(y="low:Q", y2="high:Q")
+    return alt.layer(lines, spread).properties(width=WIDTH, height=HEIGHT).facet(row="dataset:N", column="encoder:N")
+
+
+def _correlations(series: Sequence[Mapping[str, Any]]) -> Chart:
+    """A panel per dataset, a tile per channel and hop, red and blue for the sign."""
+    colour = alt.Color("correlation:Q", scale=alt.Scale(scheme="redblue", domain=[-1, 1]))
+    panels = []
+    for dataset in dict.fromkeys(record["dataset"] for record in series):
+        found = [record for record in series if record["dataset"] == dataset]
+        records = [dict(record) | {"channel": f"{record['place']:02d} {record['channel']}"} for record in found]
+        base = chart_of(records).encode(x=alt.X("hop:O", title="hops"), y=alt.Y("channel:N", title=None))
+        texts = base.mark_text(fontSize=9).encode(text=alt.Text("correlation:Q", format=".2f"))
+        title = f"{dataset} (homophily {found[0]['homophily']:.4f})"
+        panel = alt.layer(base.mark_rect().encode(color=colour), texts)
+        panels.append(panel.properties(width=WIDTH, height=20 * len({r["channel"] for r in found}), title=title))
+    return alt.hconcat(*panels)
+
+
+def _means(row: Row, metrics: Sequence[str]) -> list[dict[str, Any]]:
+    """Tidy records for a chart; what is undefined is left out."""
+    cell, found = row.cell, []
+    for metric in metrics:
+        mean, std = row.mean(metric), row.std(metric) or 0.0
+        if mean is not None:
+            named = {"dataset": cell.dataset, "encoder": cell.encoder, "row": cell.row, "block": cell.block}
+            found.append(named | {"metric": SHORT[metric], "mean": mean, "low": mean - std, "high": mean + std})
+    return found
+
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
+<title>FairVGNN's tables and figures, from our runs</title>
+<style>
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem; color: #222; }
+table { border-collapse: collapse; margin: 0 0 1.5rem; font-size: 13px; display: block; overflow-x: auto; }
+th, td { padding: .2rem .6rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
+img { max-width: 100%; }
+.warn { background: #fff3cd; padding: .5rem 1rem; }
+</style>
+</head>
+<body>
+<h1>FairVGNN's tables and figures, from our runs</h1>
+{% macro shown(table) %}
+<table><thead><tr>{% for column in table.columns %}<th>{{ column }}</th>{% endfor %}</tr></thead>
+<tbody>{% for row in table.rows %}
+<tr>{% for cell in row %}<td>{{ cell }}</td>{% endfor %}</tr>{% endfor %}
+</tbody></table>
+{% endmacro %}
+<h2>The paper's claims</h2>
+{{ shown(checks) }}
+{% for section in sections %}
+<h2 id="{{ section.stem }}">{{ section.title }}</h2>
+{% if section.quick %}<p class="warn">A smoke test: two epochs per run. The numbers mean nothing.</p>{% endif %}
+{% for image in section.images %}
+<p><img alt="{{ section.title }}" src="data:image/svg+xml;base64,{{ image }}"></p>
+{% endfor %}
+{% for table in section.tables %}<h3>{{ table.title }}</h3>{{ shown(table) }}{% endfor %}
+<ul>{% for note in section.notes %}<li>{{ note }}</li>{% endfor %}</ul>
+{% endfor %}
+</body>
+</html>
+"""

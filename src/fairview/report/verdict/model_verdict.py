@@ -1,0 +1,279 @@
+"""Is the model fair, and how sure can one be?
+
+Words are conventions: a gap is called small up to `SMALL_GAP`, a group is called small by the audit's rule. What can't
+be computed is called undefined; nothing undefined is called fair.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from fairview.leakage.outcomes import FEW_NODES, FEW_OF_A_LABEL
+from fairview.report.documents import Evaluation, Group, Row
+from fairview.report.folder import Content
+from fairview.report.verdict.parts import Fact, Status, Verdict
+from fairview.report.words import encoder_name, listed, method_name, number, percent, plural, points, span
+
+SMALL_GAP = 0.05
+GAPS = {
+    "statistical_parity_gap": "positive predictions",
+    "equal_opportunity_gap": "positive predictions among those who are really positive",
+}
+RULE = (
+    f"A gap is called small up to {100 * SMALL_GAP:.0f} percentage points, and surely small only if its whole 95% "
+    f"interval is. A group is called small below {FEW_NODES} tested nodes, or below {FEW_OF_A_LABEL} of them with a "
+    "positive or with a negative label. A model is called better than the constant predictor if the whole 95% interval "
+    "of its balanced accuracy is above 0.5. These words are conventions of this report, not a legal standard."
+)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The numbers that a verdict on a model is made of: one run's, or the mean and the envelope of several."""
+
+    row: Row
+    groups: list[Group]
+    nodes: int | None
+    runs: int
+    pairs: dict[str, tuple[str, float]] = field(default_factory=dict)
+
+
+def measure(content: Content) -> Measured | None:
+    """The test metrics; over several runs means, and from the lowest to the highest end of their intervals."""
+    tests = [run.test for run in content.runs if run.test is not None]
+    model = content.audit.model if content.audit else None
+    if not tests:
+        if model is None or not model.rows:
+            return None
+        nodes = sum(group.nodes for group in model.groups) or None
+        return Measured(model.rows[0], model.groups, nodes, 1)
+    shown = content.run.test if content.run and content.run.test else tests[0]
+    groups = model.groups if model and model.groups else shown.groups
+    row: Row = shown if len(tests) == 1 else _envelope(tests)
+    pairs = _widest_pairs(shown) if len(tests) == 1 else {}  # each run may have another one
+    return Measured(row, groups, shown.nodes, len(tests), pairs)
+
+
+def _envelope(tests: list[Evaluation]) -> Row:
+    """Mean over runs; an undefined value in one of them leaves the mean undefined."""
+    names = ("auc", "f1", "accuracy", "balanced_accuracy", "false_positive_rate", *GAPS, "equalized_odds_gap")
+    values: dict[str, object] = {}
+    intervals: dict[str, object] = {}
+    undefined: dict[str, str] = {}
+    for name in names:
+        found = [test.value(name) for test in tests]
+        bounds = [test.interval(name) for test in tests]
+        numbers = [value for value in found if value is not None]
+        values[name] = sum(numbers) / len(numbers) if len(numbers) == len(found) else None
+        ends = [bound for bound in bounds if bound is not None]
+        if len(ends) == len(bounds):
+            intervals[name] = {"low": min(end[0] for end in ends), "high": max(end[1] for end in ends)}
+        if values[name] is None:
+            undefined[name] = next((t.undefined[name] for t in tests if name in t.undefined), "not known in every run")
+    return Row.model_validate(values | {"intervals": intervals, "undefined": undefined})
+
+
+def _widest_pairs(test: Evaluation) -> dict[str, tuple[str, float]]:
+    """With more than two groups: between which two the gap is largest, and how large."""
+    found = {}
+    for metric, pairs in test.pairs.items():
+        defined = [pair for pair in pairs if pair.gap is not None and len(pair.groups) == 2]
+        if len(pairs) > 1 and defined:
+            widest = max(defined, key=lambda pair: pair.gap or 0.0)
+            found[metric] = f"{widest.groups[0]} and {widest.groups[1]}", widest.gap or 0.0
+    return found
+
+
+def model_verdict(content: Content, measured: Measured) -> Verdict:
+    row, useless = measured.row, _useless(measured.row)
+    judged = {metric: _judge(row, metric) for metric in GAPS}
+    small = [group for group in measured.groups if is_small(group)]
+    worst = next(word for word in _SEVERITY if word in judged.values())
+    status, headline = _headline(worst, useless, bool(small))
+    sentences = [
+        _what_was_measured(content, measured),
+        *(_gap_sentence(measured, metric, judged[metric]) for metric in GAPS),
+        _usefulness(row, useless),
+        *_against_plain(content, row),
+    ]
+    warnings = [
+        f"Small group: {group.group} has {plural(group.nodes, 'tested node')}"
+        f"{'' if group.positives is None else f', {group.positives:,} of them with a positive label'}. "
+        "Its rates, and every gap that uses them, can change by chance."
+        for group in small[:6]
+    ]
+    unknown = max((test.group_unknown for run in content.runs if (test := run.test)), default=0)
+    if unknown:
+        warnings.append(f"{plural(unknown, 'tested node')} of unknown group: left out of all gaps.")
+    return Verdict(status, headline, tuple(sentences), tuple(warnings), _facts(measured), RULE)
+
+
+_SEVERITY = ("clearly large", "large", "undefined", "unknown", "small but unsure", "surely small")
+
+
+def _judge(row: Row, metric: str) -> str:
+    value, interval = row.value(metric), row.interval(metric)
+    if value is None:
+        return "undefined"
+    if interval is None:
+        return "large" if value > SMALL_GAP else "unknown"
+    if interval[0] > SMALL_GAP:
+        return "clearly large"
+    if value > SMALL_GAP:
+        return "large"
+    return "small but unsure" if interval[1] > SMALL_GAP else "surely small"
+
+
+def _headline(worst: str, useless: bool | None, small: bool) -> tuple[Status, str]:
+    if useless and worst == "clearly large":
+        return "bad", (
+            "The groups are treated differently, and chance does not explain it; nor is this model shown to be better "
+            "than giving everyone the same answer."
+        )
+    if useless and worst == "large":
+        return "bad", (
+            "This model is not shown to be better than giving everyone the same answer, and the gap between the groups "
+            "is not small in this test."
+        )
+    if useless:
+        return "empty", (
+            "This model is not shown to be better than giving everyone the same answer, so its gaps say little."
+        )
+    if worst == "clearly large":
+        return "bad", "The groups are treated differently: the gap is not small, and chance does not explain it."
+    if worst == "large":
+        return "bad", "The gap between the groups is not small in this test; how large it is, is uncertain."
+    if worst == "undefined":
+        return "unsure", "A gap is undefined, so this test can't show that the groups are treated alike."
+    if worst == "unknown":
+        return "unsure", "The measured gaps are small, but how sure that is, is not known."
+    if worst == "small but unsure" or small:
+        return "unsure", "The measured gaps are small, but too few people were tested to be sure."
+    if useless is None:
+        return "unsure", "The gaps are small, but whether the model is useful is not known."
+    return "good", "The gaps between the groups are small, and enough people were tested to say so."
+
+
+def is_small(group: Group) -> bool:
+    """As the audit says, or by the rule of the page."""
+    of_a_label = None if group.positives is None else min(group.positives, group.nodes - group.positives)
+    few = group.nodes < FEW_NODES or (of_a_label is not None and of_a_label < FEW_OF_A_LABEL)
+    return few if group.small is None else group.small
+
+
+def _useless(row: Row) -> bool | None:
+    """Is it not shown to beat a constant predictor, whose balanced accuracy is 0.5? None: can't be said."""
+    value, interval = row.value("balanced_accuracy"), row.interval("balanced_accuracy")
+    if value is None:
+        return None
+    if interval is None:
+        return True if value <= 0.5 else None
+    return interval[0] <= 0.5
+
+
+def _what_was_measured(content: Content, measured: Measured) -> str:
+    record = content.run.record if content.run else None
+    model = content.audit.model if content.audit else None
+    method = method_name((record.method if record else "") or (model.method if model else "") or "the model")
+    named = _text(record.parameters.get("encoder")) if record else None
+    encoder = encoder_name((model.encoder if model else None) or named)
+    nodes = "an unknown number of nodes" if measured.nodes is None else plural(measured.nodes, "node")
+    sizes = listed([f"{group.group} {group.nodes:,}" for group in measured.groups], 6)
+    by = content.audit.graph.sensitive if content.audit else ""
+    said = f"{method}{f' ({encoder})' if encoder else ''} was tested on {nodes} of {content.title} whose labels it had "
+    said += "not seen"
+    said += f", grouped{f' by {by}' if by else ''}: {sizes}." if sizes else "."
+    if measured.runs > 1:
+        said += f" The numbers are means over {plural(measured.runs, 'run')}; intervals reach from the lowest end to"
+        said += " the highest."
+    return said
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _gap_sentence(measured: Measured, metric: str, judged: str) -> str:
+    row, what = measured.row, GAPS[metric]
+    if judged == "undefined":
+        reason = row.undefined.get(metric) or "it was not measured"
+        said = f"The gap in {what} is undefined ({reason}): no statement can be made, and it does not count as equal."
+        if metric in measured.pairs:
+            pair, gap = measured.pairs[metric]
+            said += f" Among the pairs that can be measured, it is widest between {pair}: {points(gap)}."
+        return said
+    between = (
+        f"between {measured.pairs[metric][0]}, the widest pair," if metric in measured.pairs else "between the groups"
+    )
+    value = points(row.value(metric))
+    interval = row.interval(metric)
+    start = f"The gap in {what} {between} is {value}"
+    if interval is None:
+        return f"{start}; there is no interval, so how sure that is, is not known."
+    sure = {
+        "clearly large": "surely more than small",
+        "large": "more than small in this test, though it may be small in truth",
+        "small but unsure": f"small in this test, but up to {points(interval[1])} can't be ruled out",
+        "surely small": "small, and surely so",
+    }[judged]
+    return f"{start} (95% interval {span(interval, scale=100, digits=1)}): {sure}."
+
+
+def _usefulness(row: Row, useless: bool | None) -> str:
+    value, interval = row.value("balanced_accuracy"), row.interval("balanced_accuracy")
+    if value is None:
+        reason = row.undefined.get("balanced_accuracy") or "not measured"
+        return f"Whether it is useful can't be said: the balanced accuracy is undefined ({reason})."
+    sure = "" if interval is None else f", 95% interval {span(interval, scale=100, digits=1)}"
+    numbers = f"balanced accuracy {percent(value)}{sure}; a constant predictor has 50%"
+    if useless:
+        said = (
+            f"It is not shown to be better than the constant predictor ({numbers}), which has no gap at all by design."
+        )
+    elif useless is None:
+        said = f"It seems better than the constant predictor, but how surely is not known ({numbers})."
+    else:
+        said = f"It is better than the constant predictor ({numbers})."
+    auc = row.value("auc")
+    if auc is not None:
+        said += f" It ranks a positive above a negative node with probability {percent(auc)} (AUC; 50% is chance)."
+    return said
+
+
+def _against_plain(content: Content, own: Row) -> list[str]:
+    model = content.audit.model if content.audit else None
+    if model is None or len(model.rows) < 2:
+        return []
+    plain = next((row for row in model.rows[1:] if row.name in ("plain", "vanilla")), None)
+    metric = "statistical_parity_gap"
+    if plain is None or plain.value(metric) is None or own.value(metric) is None:
+        return []
+    a, b = own.interval(metric), plain.interval(metric)
+    overlap = a is not None and b is not None and a[0] <= b[1] and b[0] <= a[1]
+    said = f"The plain model, tested on the same nodes, has a gap of {points(plain.value(metric))}"
+    said += f" (95% interval {span(b, scale=100, digits=1)})" if b else ""
+    said += f" and an AUC of {number(plain.value('auc'), 2)}, against {number(own.value('auc'), 2)} here."
+    return [
+        said + (" The two intervals overlap, so this test alone does not show which gap is smaller." if overlap else "")
+    ]
+
+
+_FACTS = {
+    "statistical_parity_gap": "Gap in positive predictions",
+    "equal_opportunity_gap": "Gap among the truly positive",
+}
+
+
+def _facts(measured: Measured) -> tuple[Fact, ...]:
+    row = measured.row
+    facts = []
+    for metric, name in _FACTS.items():
+        interval = row.interval(metric)
+        detail = "no interval" if interval is None else f"95% interval {span(interval, scale=100, digits=1)}"
+        facts.append(Fact(name, points(row.value(metric)), "" if row.value(metric) is None else detail))
+    facts.append(Fact("Balanced accuracy", percent(row.value("balanced_accuracy")), "50%: a constant answer"))
+    facts.append(Fact("Ranking (AUC)", number(row.value("auc"), 2), "0.50: chance"))
+    smallest = min(measured.groups, key=lambda group: group.nodes, default=None)
+    tested = "unknown" if measured.nodes is None else f"{measured.nodes:,}"
+    facts.append(Fact("Nodes tested", tested, "" if smallest is None else f"smallest group: {smallest.nodes:,}"))
+    return tuple(facts)

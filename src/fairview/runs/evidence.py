@@ -1,0 +1,89 @@
+"""What stands behind a run's report? The audit of its graph and of its model, beside a plain model, as `audit.json`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fairview.atomic import write_atomic
+from fairview.leakage.graph_audit import GraphAudit, audit
+from fairview.leakage.model_audit import audit_model
+from fairview.data.datasets import dataset_names, load_dataset
+from fairview.data.graph import NodeGraph
+from fairview.errors import InputError
+from fairview.methods.estimator import Estimator
+from fairview.methods.model_files import load_model
+from fairview.methods.network import NetworkMethod
+from fairview.methods.vanilla import Vanilla
+
+Document = dict[str, Any]
+
+
+def audit_run(
+    folder: str | Path,
+    graph: NodeGraph,
+    *,
+    model: Estimator | None = None,
+    plain: Vanilla | None = None,
+    of_graph: GraphAudit | None = None,
+    others: Mapping[str, Estimator] | None = None,
+    probes: bool = True,
+    seed: int = 0,
+    out: Path | None = None,
+) -> Document:
+    """Audit a finished run on its graph, and write `audit.json`.
+
+    Args:
+        folder: of the run.
+        graph: that it was trained on.
+        model: of the run, if it is at hand; otherwise it is read from the folder.
+        plain: a fitted plain model to compare with; otherwise one with the same encoder is trained.
+        of_graph: the audit of the graph, if it was made already.
+        others: more fitted models for the picture of utility against fairness, by name.
+        probes: train the probes, of graph and model; they take most of the time.
+        seed: of folds, samples and resamples.
+        out: another folder than the run's for `audit.json`.
+    """
+    folder = Path(folder)
+    model = load_model(folder) if model is None else model
+    if model.facts().graph_sha256 != graph.sha256:
+        raise InputError(f"{folder}: its model was trained on another graph than the one given.")
+    of_graph = audit(graph, probes=probes, seed=seed) if of_graph is None else of_graph
+    plain = plain_model(model, graph) if plain is None else plain
+    of_model = audit_model(model, graph, plain=plain, others=others or {}, probes=probes, seed=seed)
+    document = of_graph.to_dict() | {"model": of_model.to_dict()}
+    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    write_atomic((folder if out is None else out) / "audit.json", text)
+    return document
+
+
+def plain_model(model: Estimator, graph: NodeGraph) -> Vanilla | None:
+    """The same encoder without mitigation, trained; None beside a plain model, and beside a method without encoder."""
+    if not isinstance(model, NetworkMethod) or isinstance(model, Vanilla):
+        return None
+    known = Vanilla().get_params(deep=False)
+    shape = ("encoder", "operator", "self_loops", "hidden", "depth", "sensitive_channels", "device", "threads", "seed")
+    own = model.get_params(deep=False)
+    return Vanilla(**{name: own[name] for name in shape if name in own and name in known}).fit(graph)
+
+
+def run_graph(folder: str | Path, *, data_dir: Path | None = None) -> NodeGraph:
+    """The known dataset that a run was trained on.
+
+    Raises:
+        InputError: it was trained on own tables, which a run folder does not hold.
+    """
+    folder = Path(folder)
+    try:
+        data = json.loads((folder / "run.json").read_text(encoding="utf-8"))["data"]
+        source, sha256 = str(data["source"]), data["sha256"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        raise InputError(f"{folder}: no run.json that can be read; is it the folder of a finished run?") from None
+    if source not in dataset_names():
+        raise InputError(f"{folder}: it was trained on own tables; give them again with --nodes and the other options.")
+    graph = load_dataset(source, data_dir=data_dir)
+    if graph.sha256 != sha256:
+        raise InputError(f"{folder}: it was trained on another version of '{source}' than the one at hand.")
+    return graph

@@ -1,0 +1,201 @@
+"""What does a training run leave behind? A folder with the model, its numbers, its history and how to make it again.
+
+run.json            resolved settings, seed, versions, sha256 of the data
+metrics.json        metrics on val and test, with intervals
+history.jsonl       one line per epoch
+model.safetensors   with model.json: the model (no timestamps)
+predictions.csv     id, score, prediction of every node
+checkpoint.safetensors   while it is unfinished
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import nn
+
+from fairview._version import __version__
+from fairview.atomic import write_atomic
+from fairview.data.graph import NodeGraph
+from fairview.errors import InputError
+from fairview.methods.contract import Method
+from fairview.methods.estimator import Estimator
+from fairview.methods.evaluate import evaluate
+from fairview.methods.model_files import load_model, save_model
+from fairview.methods.network import NetworkMethod
+from fairview.methods.registry import name_of
+from fairview.training.checkpoint import load_checkpoint, save_checkpoint
+from fairview.training.loop import Progress
+from fairview.training.state import State
+
+Notice = Callable[[Progress, int], None]
+"""Called after each epoch with the progress and the number of epochs in all."""
+
+CHECKPOINT_EVERY = 10
+"""Epochs between checkpoints; an interrupted run writes one at once."""
+
+
+def train_run(
+    model: Estimator, graph: NodeGraph, folder: str | Path, *, resume: bool = False, notice: Notice | None = None
+) -> dict[str, Any]:
+    """Fit a model and write its run folder.
+
+    Args:
+        model: with its parameters set.
+        graph: with splits.
+        folder: made if need be; a finished run in it is not overwritten unless `resume` finds it to be this very one.
+        resume: go on from the folder's checkpoint, if there is one.
+        notice: for progress bars.
+
+    Returns:
+        What `train --format json` prints: run, metrics by split, seconds.
+    """
+    folder = Path(folder)
+    identity = run_identity(model, graph)
+    if (folder / "run.json").exists():
+        return _finished(folder, model, identity, resume=resume)
+    checkpoint = folder / "checkpoint.safetensors"
+    if checkpoint.exists() and not resume:
+        raise InputError(f"{folder}: holds an unfinished run. Go on with --resume, or use another --out.")
+    start = time.perf_counter()
+    if isinstance(model, NetworkMethod):
+        earlier = load_checkpoint(checkpoint, identity=identity) if checkpoint.exists() else None
+        reached: list[tuple[Progress, State, int]] = []  # the end of the last whole epoch
+
+        def watch(progress: Progress, network: Any) -> None:
+            reached[:] = [(progress, network.state(), progress.epochs)]
+            if progress.epochs % CHECKPOINT_EVERY == 0 and progress.epochs < model.epochs:
+                save_checkpoint(checkpoint, progress, reached[0][1], identity=identity)
+            if notice is not None:
+                notice(progress, model.epochs)
+
+        model.fit(graph, watch=watch, resume=earlier)
+        if model.interrupted_ and reached and reached[0][0].epochs == reached[0][2]:
+            save_checkpoint(checkpoint, *reached[0][:2], identity=identity)
+    else:
+        model.fit(graph)
+    trained = time.perf_counter()
+    document = write_run(model, graph, folder, identity)
+    if not getattr(model, "interrupted_", False):
+        checkpoint.unlink(missing_ok=True)
+    document["seconds"] = {"train": trained - start, "evaluate": time.perf_counter() - trained}
+    document["interrupted"] = bool(getattr(model, "interrupted_", False))
+    return document
+
+
+def write_run(model: Estimator, graph: NodeGraph, folder: Path, identity: str) -> dict[str, Any]:
+    """Everything but the checkpoint; `run.json` last, because it says that the rest is whole."""
+    metrics = {
+        split: evaluate(model, graph, split=split, intervals=True).to_dict()
+        for split in ("val", "test")
+        if split in graph.splits
+    }
+    save_model(model, folder)
+    write_atomic(folder / "metrics.json", _json(metrics))
+    write_atomic(folder / "history.jsonl", "".join(json.dumps(row) + "\n" for row in getattr(model, "history_", [])))
+    write_atomic(folder / "predictions.csv", predictions(model, graph))
+    if not getattr(model, "interrupted_", False):
+        write_atomic(folder / "run.json", _json(describe_run(model, graph, identity)))
+    return {"run": str(folder), "metrics": metrics}
+
+
+def describe_run(model: Estimator, graph: NodeGraph, identity: str) -> dict[str, Any]:
+    """How to make the run again."""
+    parameters = {name: value if _is_plain(value) else "own module" for name, value in model.get_params(False).items()}
+    packages = ("numpy", "scipy", "torch", "torch_geometric", "scikit-learn", "polars")
+    return {
+        "method": name_of(model),
+        "parameters": parameters,
+        "seed": parameters.get("seed"),
+        "identity": identity,
+        "best_epoch": getattr(model, "best_epoch_", None),
+        "epochs": len(getattr(model, "history_", [])),
+        "selection_left_out": getattr(model, "selection_notes_", []),
+        "notes": list(getattr(model, "notes_", ())),
+        "keep_probability": getattr(model, "keep_probability_", None) if isinstance(model, NetworkMethod) else None,
+        "threads": model.thread_count(graph) if isinstance(model, NetworkMethod) else None,
+        "data": {
+            "source": graph.provenance.source,
+            "sha256": graph.sha256,
+            "files": dict(graph.provenance.sha256),
+            "notes": list(graph.provenance.notes),
+        },
+        "versions": {"fairview": __version__, "python": platform.python_version()}
+        | {name: metadata.version(name) for name in packages},
+        "platform": platform.platform(),
+    }
+
+
+def run_identity(model: Estimator, graph: NodeGraph) -> str:
+    """A hash of method, parameters and data: what must be equal for a run to be the same run."""
+    parameters = {n: v if _is_plain(v) else "own module" for n, v in model.get_params(False).items()}
+    text = json.dumps([name_of(model), parameters, graph.sha256], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def summarise_seeds(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Mean and standard deviation (ddof 0) over runs, by split; a metric that is undefined in one run stays so."""
+    found: dict[str, Any] = {}
+    for split in runs[0]["metrics"]:
+        rows = [run["metrics"][split] for run in runs]
+        names = [name for name, value in rows[0].items() if value is None or isinstance(value, float)]
+        values = {name: [row[name] for row in rows] for name in names}
+        whole = {name: None not in column for name, column in values.items()}
+        found[split] = {
+            "mean": {name: float(np.mean(column)) if whole[name] else None for name, column in values.items()},
+            "std": {name: float(np.std(column)) if whole[name] else None for name, column in values.items()},
+            "runs": rows,
+        }
+    return found
+
+
+def predictions(model: Method, graph: NodeGraph) -> str:
+    """CSV of id, score and prediction; an id that a spreadsheet would take for a formula gets a quote before it."""
+    scores = np.asarray(model.predict_proba(graph))[:, 1]
+    rows = zip(graph.ids, scores.tolist(), strict=True)
+    lines = ["id,score,prediction"] + [f"{csv_cell(name)},{score:.9g},{int(score > 0.5)}" for name, score in rows]
+    return "\n".join(lines) + "\n"
+
+
+def csv_cell(text: str) -> str:
+    """A text cell that no program can mistake.
+
+    Example:
+        >>> csv_cell("=1+1"), csv_cell("a, b")
+        ("'=1+1", '"a, b"')
+    """
+    if text[:1] in ("=", "+", "-", "@", "\t", "\r"):
+        text = f"'{text}"
+    return '"' + text.replace('"', '""') + '"' if any(sign in text for sign in ',"\n\r') else text
+
+
+def _finished(folder: Path, model: Estimator, identity: str, *, resume: bool) -> dict[str, Any]:
+    try:
+        known = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+        same = known["identity"] == identity
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(f"{folder}: its run.json can't be read. Use another --out, or remove the folder.") from None
+    if resume and same:
+        encoder = getattr(model, "encoder", None)
+        own = encoder if isinstance(encoder, nn.Module) else None
+        load_model(folder, encoder=own)  # damaged files are noticed here, not later
+        return {"run": str(folder), "metrics": metrics, "seconds": {}, "interrupted": False}
+    reason = "with other settings or data" if not same else "already; --resume shows it again"
+    raise InputError(f"{folder}: holds a finished run {reason}. Use another --out.")
+
+
+def _is_plain(value: object) -> bool:
+    return value is None or isinstance(value, (str, int, float, bool, tuple, list))
+
+
+def _json(document: Any) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,0 +1,135 @@
+"""Which method is better on this graph, how sure is that, and what does it cost? Methods x encoders x seeds x splits.
+
+A comparison is a folder that can be killed at any moment and resumed:
+
+study.json      what was asked, with every setting
+journal.jsonl   one line per finished trial, appended and flushed at once: what a resumed comparison starts from
+results.csv     one line per trial
+summary.json    means, intervals, differences to the plain model, ranks
+timings.csv     seconds and memory, apart because they differ from run to run; the other files are the same bytes
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairview.atomic import write_atomic
+from fairview.data.datasets.registry import DATASETS
+from fairview.data.graph import NodeGraph
+from fairview.errors import InputError, Problems
+from fairview.methods.contract import check_trainable
+from fairview.study.extension import check_extends, study_document
+from fairview.study.plan import Row, Selection, plan, selection_sentence
+from fairview.study.result_tables import write_tables
+from fairview.study.row_summary import Outcomes, summary_document, with_costs
+from fairview.study.trials import Notice, finished_trials, run_trials
+
+OWN = "own"
+"""What own data is called in a trial's id."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A finished comparison.
+
+    Attributes:
+        folder: where its files are.
+        summary: what `summary.json` holds.
+        rows: the trials and results of each row.
+    """
+
+    folder: Path
+    summary: Mapping[str, Any]
+    rows: Mapping[Row, Outcomes]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The summary, with seconds and memory in each row."""
+        return {"folder": str(self.folder)} | with_costs(self.summary, self.rows)
+
+
+def compare(
+    graph: NodeGraph,
+    *,
+    methods: Sequence[str] = ("fairvgnn",),
+    encoders: Sequence[str] = ("gcn",),
+    seeds: int = 5,
+    splits: int = 1,
+    folder: str | Path,
+    study_seed: int = 0,
+    preset: str | None = None,
+    selection: Selection = "score",
+    changes: Mapping[str, Mapping[str, Any]] | None = None,
+    plain: bool = True,
+    workers: int | None = None,
+    notice: Notice | None = None,
+) -> Comparison:
+    """Compare methods on a graph, under one selection rule, over seeds and splits.
+
+    Called again with the same folder it goes on where it was stopped; with more methods, encoders, seeds or splits it
+    adds those. The numbers depend on neither the number of workers nor on interruptions.
+
+    Args:
+        graph: with its own split, which is used when `splits` is 1.
+        methods: names of `METHODS`; the constant predictor and the plain model (`vanilla`) are always added.
+        encoders: for the methods that have one.
+        seeds: seeds 1 to N, each the `seed` of the method, as in `fairview train --seed`.
+        splits: 1 is the graph's own split; N > 1 are stratified splits 1 to N, drawn with `study_seed`.
+        folder: of the comparison.
+        study_seed: of the splits.
+        preset: of FairVGNN; by default `paper` where there is one for the dataset, else `default`.
+        selection: `score` (AUC + F1 + accuracy minus the gaps, on validation) for every method; `loss` for every method
+            that can; or each method's `own` rule.
+        changes: {method: {parameter: value}}.
+        plain: False leaves the plain model out, and the differences to it.
+        workers: processes; by default one per core.
+        notice: for progress.
+    """
+    folder = Path(folder)
+    methods, encoders = ([names] if isinstance(names, str) else names for names in (methods, encoders))
+    _check(graph, seeds, splits, study_seed, workers)
+    known = graph.provenance.source if graph.provenance.source in DATASETS else None
+    rows = plan(
+        methods, encoders, dataset=known, preset=preset, selection=selection, changes=changes, plain=plain
+    )  # fmt: skip
+    trials = {row: row.trials(known or OWN, seeds=seeds, splits=splits) for row in rows}
+    study = study_document(
+        graph, rows, dataset=known or OWN, seeds=seeds, splits=splits, selection=selection, study_seed=study_seed
+    )
+    check_extends(folder, study)
+    everything = [trial for of_row in trials.values() for trial in of_row]
+    finished_trials(everything, {known or OWN: graph}, folder, study_seed=study_seed)  # a journal that does not fit
+    write_atomic(folder / "study.json", _json(study))
+    results = run_trials(
+        everything, {known or OWN: graph}, folder, study_seed=study_seed, workers=workers, notice=notice
+    )
+    outcomes = dict(zip(everything, results, strict=True))
+    found = {row: [(trial, outcomes[trial]) for trial in of_row] for row, of_row in trials.items()}
+    sentence = selection_sentence(rows, selection)
+    summary = summary_document(
+        graph, found, selection=sentence, seeds=seeds, splits=splits, study_seed=study_seed
+    )  # fmt: skip
+    write_tables(folder, everything, results)
+    write_atomic(folder / "summary.json", _json(summary))
+    return Comparison(folder, summary, found)
+
+
+def _check(graph: NodeGraph, seeds: int, splits: int, study_seed: int, workers: int | None) -> None:
+    problems = Problems()
+    for name, value, least in (("seeds", seeds, 1), ("splits", splits, 1), ("study_seed", study_seed, 0)):
+        if value < least:
+            problems.add(f"{name}: {value}; expected a whole number, at least {least}.")
+    if workers is not None and workers < 1:
+        problems.add(f"workers: {workers}; expected at least 1.")
+    problems.raise_if_any()
+    if splits == 1:
+        check_trainable(graph)
+        if "test" not in graph.splits or not (graph.split("test") & graph.labelled).any():
+            raise InputError("compare: no node of the test split has a label; ask for --splits 2 or more to draw them.")
+
+
+def _json(document: Any) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

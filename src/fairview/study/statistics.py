@@ -1,0 +1,186 @@
+"""What do several runs say together? Means, intervals, paired differences, ranks and who is beaten by nobody.
+
+Undefined values are never skipped: a mean over runs of which one has no value has none either, and says why.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from fairview.undefined import Metric, Undefined
+
+LEVEL = 0.95
+"""Of all intervals."""
+
+UTILITY = ("auc", "f1", "accuracy")
+GAPS = ("statistical_parity_gap", "equal_opportunity_gap")
+
+INTERVAL_RULE = (
+    "95 % t interval of the mean, over splits where there are several (a split's seeds are averaged first), otherwise "
+    "over seeds. It says how much the mean moves with another split or seed of this graph, not what another graph "
+    "would give. Runs that are all equal have none."
+)
+RANK_RULE = (
+    "Rank: 1 is best; the mean of two halves, utility (mean rank by AUC, F1 and accuracy) and fairness (mean rank by "
+    "SP gap and EO gap), over all rows; ties share their ranks, undefined comes last."
+)
+PARETO_RULE = (
+    "Pareto: no other row has at least the same mean of AUC, F1 and accuracy and at most the same mean of SP and EO "
+    "gap, and is better in one of them."
+)
+
+
+_EQUAL = 1e-12
+"""What a sum's order may change."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """The test metrics of one seed on one split."""
+
+    split: int
+    seed: int
+    metrics: Mapping[str, Metric]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over runs; `std` has ddof 0; `low` and `high` are None where there is no interval."""
+
+    mean: Metric
+    std: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+def estimate(runs: Sequence[Run], metric: str) -> Estimate:
+    """Mean, standard deviation and interval of a metric; the interval is cut at 0 and 1, as the metric is.
+
+    Example:
+        >>> estimate([Run(0, seed, {"auc": value}) for seed, value in enumerate([0.7, 0.8, 0.9])], "auc").mean
+        0.8
+    """
+    return _cut(_estimate([run.metrics[metric] for run in runs], [run.split for run in runs]), 0.0, 1.0)
+
+
+def difference(runs: Sequence[Run], reference: Sequence[Run], metric: str) -> Estimate:
+    """Mean and interval of `runs` minus `reference`, pair by pair: the same split, the same seed; cut at -1 and 1."""
+    others = {(run.split, run.seed): run.metrics[metric] for run in reference}
+    pairs = [(run, others[run.split, run.seed]) for run in runs if (run.split, run.seed) in others]
+    if not pairs or len(pairs) < max(len(runs), len(reference)):
+        return Estimate(Undefined("the two don't have the same splits and seeds"))
+    found = _estimate([_minus(run.metrics[metric], other) for run, other in pairs], [run.split for run, _ in pairs])
+    return _cut(found, -1.0, 1.0)
+
+
+def t_interval(values: npt.ArrayLike, *, level: float = LEVEL) -> tuple[float, float] | None:
+    """mean ± t s/√n with n - 1 degrees of freedom and s with ddof 1; None for a single value.
+
+    None for equal values too: that two or five runs agree in every digit, as constant predictors do, says nothing about
+    how far the next one may be off.
+
+    Example:
+        >>> [round(end, 4) for end in t_interval([0.0, 1.0])]  # t = 12.7062, s/√n = 1/2
+        [-5.8531, 6.8531]
+    """
+    found = np.asarray(values, dtype=np.float64)
+    if len(found) < 2 or np.ptp(found) < _EQUAL:
+        return None
+    half = float(stats.t.ppf((1 + level) / 2, len(found) - 1) * found.std(ddof=1) / math.sqrt(len(found)))
+    return float(found.mean()) - half, float(found.mean()) + half
+
+
+@dataclass(frozen=True)
+class Rank:
+    """Average places, 1 is best; `average` is the mean of the other two."""
+
+    utility: float
+    fairness: float
+    average: float
+
+
+def ranks(rows: Sequence[Mapping[str, Metric]]) -> list[Rank]:
+    """The rank of each row by its means; see `RANK_RULE`.
+
+    Example:
+        >>> better = {"auc": 0.8, "f1": 0.8, "accuracy": 0.8, "statistical_parity_gap": 0.1, "equal_opportunity_gap": 0}
+        >>> worse = {name: 0.5 for name in better}
+        >>> ranks([worse, better])[1]
+        Rank(utility=1.0, fairness=1.0, average=1.0)
+    """
+    if not rows:
+        return []
+    utility = np.mean([_places([row[name] for row in rows], largest_first=True) for name in UTILITY], axis=0)
+    fairness = np.mean([_places([row[name] for row in rows], largest_first=False) for name in GAPS], axis=0)
+    return [Rank(float(u), float(f), float((u + f) / 2)) for u, f in zip(utility, fairness, strict=True)]
+
+
+def pareto(rows: Sequence[Mapping[str, Metric]]) -> list[bool]:
+    """Which rows are beaten by no other; see `PARETO_RULE`. A row that lacks one of the means is not among them.
+
+    Example:
+        >>> names = ("auc", "f1", "accuracy", "statistical_parity_gap", "equal_opportunity_gap")
+        >>> rows = [dict(zip(names, (u, u, u, g, g))) for u, g in [(0.8, 0.1), (0.7, 0.2), (0.5, 0.0)]]
+        >>> pareto(rows)
+        [True, False, True]
+    """
+    points = [(_mean_of(row, UTILITY), _mean_of(row, GAPS)) for row in rows]
+    known = [(u, g) for u, g in points if not isinstance(u, Undefined) and not isinstance(g, Undefined)]
+
+    def is_beaten(utility: float, gap: float) -> bool:
+        return any(u >= utility and g <= gap and (u > utility or g < gap) for u, g in known)
+
+    return [
+        not isinstance(u, Undefined) and not isinstance(g, Undefined) and not is_beaten(u, g) for u, g in points
+    ]  # fmt: skip
+
+
+# --- parts ------------------------------------------------------------------------------------------------------------
+
+
+def _estimate(values: Sequence[Metric], splits: Sequence[int]) -> Estimate:
+    unknown = [value.reason for value in values if isinstance(value, Undefined)]
+    known = np.array([value for value in values if not isinstance(value, Undefined)])
+    if unknown:
+        often = f"undefined in {len(unknown)} of {len(values)} runs" if len(values) > 1 else "undefined"
+        return Estimate(Undefined(f"{often} ({'; '.join(dict.fromkeys(unknown))})"))
+    names = np.asarray(splits)
+    several = len(set(splits)) > 1
+    units = [float(known[names == split].mean()) for split in dict.fromkeys(splits)] if several else known
+    low, high = t_interval(units) or (None, None)
+    return Estimate(_round(float(np.mean(units))), _round(float(known.std())), low, high)
+
+
+def _cut(found: Estimate, least: float, most: float) -> Estimate:
+    if found.low is None or found.high is None:
+        return found
+    return Estimate(found.mean, found.std, max(found.low, least), min(found.high, most))
+
+
+def _places(values: Sequence[Metric], *, largest_first: bool) -> npt.NDArray[np.float64]:
+    sign = -1.0 if largest_first else 1.0
+    keys = [math.inf if isinstance(value, Undefined) else sign * _round(value) for value in values]
+    return np.asarray(stats.rankdata(keys, method="average"), dtype=np.float64)
+
+
+def _mean_of(row: Mapping[str, Metric], names: Sequence[str]) -> Metric:
+    values = [row[name] for name in names]
+    lacking = [value for value in values if isinstance(value, Undefined)]
+    return lacking[0] if lacking else _round(float(np.mean([v for v in values if not isinstance(v, Undefined)])))
+
+
+def _minus(one: Metric, other: Metric) -> Metric:
+    if isinstance(one, Undefined):
+        return one
+    return other if isinstance(other, Undefined) else one - other
+
+
+def _round(value: float) -> float:
+    """Without the last digits, which depend on the order of a sum: equal rows must tie."""
+    return round(value, 12)

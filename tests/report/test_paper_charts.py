@@ -1,0 +1,72 @@
+"""The charts of the paper's figures, and the page that holds everything."""
+
+from __future__ import annotations
+
+import pytest
+
+from fairview.paper.artefacts import Document
+from fairview.paper.cells import SHOWN, Cell, Row
+from fairview.paper.pages import Table
+from fairview.report.paper_charts import charts, write_charts, write_page
+
+SCOPE = {"splits": 0, "seeds": 2, "quick": False}
+
+
+def row(name, **more):
+    cell = Cell(dataset="german", encoder="gcn", row=name, method="fairvgnn", not_compared="no numbers", **more)
+    return Row(cell, ((0, 1), (0, 2)), dict.fromkeys(SHOWN, (0.2, 0.4)))
+
+
+SERIES = tuple(
+    {"dataset": "german", "homophily": 0.8048, "place": place, "channel": f"<b>c{place}", "sensitive": place == 1,
+     "hop": hop, "correlation": 0.5 - 0.1 * hop}
+    for place in (1, 2) for hop in (0, 1)
+)  # fmt: skip
+
+DOCUMENTS = {
+    "fig1": Document("fig1", "Figure 1", SCOPE, (
+        row("nothing masked", facts={"rank": 0}),
+        row("without Age", masked="Age", facts={"rank": 1, "correlation": -0.16}),
+    ), SERIES),
+    "fig3": Document("fig3", "Figure 3", SCOPE, (row("without-wc", block="untuned"), row("x", block="untuned"))),
+    "fig4": Document("fig4", "Figure 4", SCOPE, tuple(row(f"ε = {e}", facts={"threshold": e}) for e in (1.0, 2.0))),
+    "fig5": Document("fig5", "Figure 5", SCOPE, series=SERIES),
+    "table2": Document("table2", "<i>Table 2</i>", SCOPE, series=({"dataset": "german", "size": "nodes"},)),
+}  # fmt: skip
+
+
+def test_each_figure_is_drawn_and_a_table_is_not(tmp_path):
+    written = [path.name for document in DOCUMENTS.values() for path in write_charts(document, tmp_path)]
+    assert written == ["fig1-ab.svg", "fig1-cd.svg", "fig3.svg", "fig4.svg", "fig5.svg"]
+    for name in written:
+        text = (tmp_path / name).read_text()
+        assert text.startswith("<svg")
+        assert "<b>" not in text
+
+
+def test_a_chart_shows_the_means_in_percent():
+    values = charts(DOCUMENTS["fig4"])["fig4"].to_dict()
+    (records,) = values["datasets"].values() if "datasets" in values else (values["data"]["values"],)
+    assert [record["mean"] for record in records] == pytest.approx([30.0] * 8)
+    assert {record["threshold"] for record in records} == {1.0, 2.0}
+
+
+def test_other_splits_have_files_of_their_own(tmp_path):
+    document = Document("fig3", "Figure 3", SCOPE | {"splits": 10}, DOCUMENTS["fig3"].rows)
+    assert [path.name for path in write_charts(document, tmp_path)] == ["fig3-10-splits.svg"]
+
+
+def test_a_figure_without_rows_draws_nothing(tmp_path):
+    assert write_charts(Document("fig3", "Figure 3", SCOPE), tmp_path) == []
+
+
+def test_the_page_is_whole_and_names_cannot_become_markup(tmp_path):
+    path = write_page(DOCUMENTS, Table("Claims", ["claim"], [["<script>alert(1)</script>"]]), tmp_path)
+    text = path.read_text(encoding="utf-8")
+    assert "<script" not in text
+    assert "&lt;script&gt;" in text
+    assert "&lt;i&gt;Table 2&lt;/i&gt;" in text
+    assert "default-src 'none'" in text
+    assert "http://" not in text
+    assert "https://" not in text
+    assert text.count("data:image/svg+xml;base64,") == 5
