@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from fairview.metrics.chance import chance_gap
-from fairview.metrics.names import SHORT
+from fairview.metrics.registry import METRICS
 from fairview.paper import table3
 from fairview.paper.cells import Cell
 from fairview.paper.scope import Scope
@@ -48,7 +48,7 @@ def oracle(folder: Path) -> str:
     scope = Scope(datasets=("german",), methods=("fairvgnn",))
     graph = scope.graph("german")
     graph = graph.with_splits({"train": graph.split("train"), "val": graph.split("test")})
-    lines = [f"| cell | {' | '.join(SHORT[metric] for metric in SHOWN)} |", "|---" * (len(SHOWN) + 1) + "|"]
+    lines = [f"| cell | {' | '.join(METRICS[metric].short for metric in SHOWN)} |", "|---" * (len(SHOWN) + 1) + "|"]
     for cell in compared(scope):
         results = run_trials(cell.trials(scope), {"german": graph}, folder / "oracle")
         means = [f"{100 * np.mean([result.metrics['val'][metric] for result in results]):.2f}" for metric in SHOWN]
@@ -69,7 +69,7 @@ def _line(cell: Cell, metric: str, results: Sequence[Result]) -> str:
     yes = [sum(g["predicted_positive"] for g in groups) / sum(g["nodes"] for g in groups) for groups in counts]
     within = sum(gap <= upper for gap, (_, upper) in zip(test, chance, strict=True))
     return (
-        f"| {_name(cell)} | {SHORT[metric]} | {printed.mean:.2f} ± {printed.std:.2f} | {100 * test.mean():.2f} "
+        f"| {_name(cell)} | {METRICS[metric].short} | {printed.mean:.2f} ± {printed.std:.2f} | {100 * test.mean():.2f} "
         f"| {100 * val.mean():.2f} | {100 * np.mean(yes):.0f} | {100 * np.mean([mean for mean, _ in chance]):.2f} "
         f"| {within} of {len(results)} |"
     )

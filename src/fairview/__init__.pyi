@@ -5,6 +5,8 @@ from fairview._version import __version__ as __version__
 from fairview.data.adjacency import Adjacency as Adjacency
 from fairview.data.datasets import dataset_names as dataset_names
 from fairview.data.datasets import load_dataset as load_dataset
+from fairview.data.datasets.entry import Dataset as Dataset
+from fairview.data.datasets.registry import register_dataset as register_dataset
 from fairview.data.graph import NodeGraph as NodeGraph
 from fairview.data.graph import Provenance as Provenance
 from fairview.data.pyg import from_pyg as from_pyg
@@ -36,9 +38,13 @@ from fairview.methods.logistic_regression import LogisticRegression as LogisticR
 from fairview.methods.masking import Masking as Masking
 from fairview.methods.model_files import load_model as load_model
 from fairview.methods.nifty import NIFTY as NIFTY
+from fairview.methods.registry import MethodEntry as MethodEntry
+from fairview.methods.registry import register_method as register_method
 from fairview.methods.vanilla import Vanilla as Vanilla
 from fairview.metrics.evaluation import Evaluation as Evaluation
 from fairview.metrics.evaluation import Evaluator as Evaluator
+from fairview.metrics.registry import MetricEntry as MetricEntry
+from fairview.metrics.registry import register_metric as register_metric
 from fairview.propagation.correlation import sensitive_correlation as sensitive_correlation
 from fairview.propagation.mask_by_correlation import mask_by_correlation as mask_by_correlation
 from fairview.report import write_report as write_report

@@ -35,7 +35,7 @@ def test_json_is_the_summary_with_the_costs_and_nothing_else_is_printed(run, fol
     assert (outcome.code, outcome.err) == (0, "")
     found = json.loads(outcome.out)
     assert found["folder"] == str(folder)
-    assert [row["label"] for row in found["rows"]] == ["Constant", "Vanilla · GCN", "FairVGNN · GCN"]
+    assert [row["label"] for row in found["rows"]] == ["Constant", "Plain model · GCN", "FairVGNN · GCN"]
     assert found["rows"][0]["mean"]["accuracy"] == 0.7
     assert found["rows"][2]["settings"]["epochs"] == 2
     assert found["rows"][2]["settings"]["clamp_threshold"] == 0.1, "the paper's cell, by default"

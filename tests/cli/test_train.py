@@ -16,7 +16,6 @@ import pytest
 import fairview as fv
 from fairview.cli.train import MethodName
 from fairview.methods.registry import METHODS
-from fairview.methods.settings import settings_model
 from fairview.runs import seeds as seeds_module
 
 with warnings.catch_warnings():
@@ -98,7 +97,7 @@ def test_the_table_shows_the_constant_row_beside_it(run, tmp_path):
 
 @pytest.mark.parametrize("method", get_args(MethodName))
 def test_every_method_can_be_trained(run, tmp_path, method):
-    quick = ("--set", "epochs=2") if "epochs" in settings_model(METHODS[method]).model_fields else ()
+    quick = ("--set", "epochs=2") if "epochs" in METHODS[method].parameters else ()
     command = ("train", "german", "--method", method, *quick, "--no-report", "--out", tmp_path / "a")
     outcome = run(*command, "--format", "json")
     assert outcome.code == 0, outcome.err

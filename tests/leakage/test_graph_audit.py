@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 import json
 import os
 
@@ -121,11 +122,11 @@ def test_it_reads_as_sentences(german):
     assert "LEAKING: 1 innocuous channel leaks 'group' after propagation: leak_strong (0.000 → 0.400 →" in repr(leaking)
 
 
-def test_the_package_attribute_is_the_function():
-    import fairview.leakage
-
+def test_the_package_attribute_is_a_plain_function_with_its_signature():
     graph = fv.synthetic_graph(100)
-    assert fairview.leakage(graph, permutations=19, probes=False).to_dict() == quick(graph).to_dict()
+    assert inspect.isfunction(fv.audit)
+    assert {"operator", "hops", "permutations", "probes", "seed"} <= inspect.signature(fv.audit).parameters.keys()
+    assert fv.audit(graph, permutations=19, probes=False).to_dict() == quick(graph).to_dict()
 
 
 # --- intervals --------------------------------------------------------------------------------------------------------

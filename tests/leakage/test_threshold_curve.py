@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairview as fv
-from fairview.leakage.threshold_curve import METRICS, THRESHOLDS, threshold_curve
+from fairview.leakage.threshold_curve import SHOWN, THRESHOLDS, threshold_curve
 
 GROUPS = ("a", "b", "c")
 
@@ -26,7 +26,7 @@ def test_every_point_is_what_the_evaluator_finds_at_that_threshold(groups: int) 
     for place, threshold in enumerate(THRESHOLDS.tolist()):
         evaluator = fv.Evaluator.from_codes(labels, codes=codes, groups=GROUPS[:groups], threshold=threshold)
         expected = evaluator(scores)
-        for name in METRICS:
+        for name in SHOWN:
             assert found.values[name][place] == pytest.approx(expected[name], abs=1e-15)
 
 
@@ -35,7 +35,7 @@ def test_the_band_at_the_chosen_threshold_is_the_rows_interval() -> None:
     found = threshold_curve(labels, scores, codes=codes, groups=GROUPS[:2], resamples=1500, seed=1)
     expected = fv.Evaluator.from_codes(labels, codes=codes, groups=GROUPS[:2])(scores, intervals=True, resamples=1500)
     place = found.thresholds.index(0.5)
-    for name in METRICS:
+    for name in SHOWN:
         interval = expected.intervals[name]
         assert found.low[name][place] == pytest.approx(interval.low, abs=0.01)
         assert found.high[name][place] == pytest.approx(interval.high, abs=0.01)
@@ -46,7 +46,7 @@ def test_bands_hold_their_curve_and_depend_on_the_seed_alone() -> None:
     found, again, other = (threshold_curve(labels, scores, codes=codes, groups=GROUPS, seed=seed) for seed in (1, 1, 2))
     assert found.to_dict() == again.to_dict()
     assert found.to_dict() != other.to_dict()
-    for name in METRICS[1:]:
+    for name in SHOWN[1:]:
         assert all(0 <= low <= value <= high <= 1 for low, value, high in bands(found, name))
     assert all(low <= value <= high for low, value, high in bands(found, "accuracy"))
 
@@ -80,5 +80,5 @@ def test_what_has_no_value_or_no_band_is_null_with_the_reason() -> None:
 def test_without_nodes_nothing_is_defined() -> None:
     nobody = np.array([], dtype=np.int8)
     found = threshold_curve(nobody, np.array([]), codes=nobody.astype(np.int16), groups=("a", "b"))
-    assert set(found.undefined) == set(METRICS)
+    assert set(found.undefined) == set(SHOWN)
     assert repr(found) == "ThresholdCurve(101 thresholds, chosen 0.5: nothing defined)"

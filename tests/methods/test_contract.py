@@ -25,6 +25,8 @@ with warnings.catch_warnings():
     from fairview.methods.settings import settings_model
     from fairview.nn.encoders import ENCODERS
 
+    CLASSES = {name: entry.method for name, entry in METHODS.items()}
+
 SMALL = {
     "epochs": 3,
     "hidden": 4,
@@ -40,7 +42,7 @@ def cases() -> list[tuple[str, str | None]]:
     """Every method, with every encoder where it has one."""
     return [
         (name, encoder)
-        for name, method in METHODS.items()
+        for name, method in CLASSES.items()
         for encoder in (ENCODERS if "encoder" in settings_model(method).model_fields else (None,))
     ]
 
@@ -48,9 +50,9 @@ def cases() -> list[tuple[str, str | None]]:
 def make(case: tuple[str, str | None], **changes: Any) -> Any:
     """A method with settings that take a blink."""
     name, encoder = case
-    known = settings_model(METHODS[name]).model_fields
+    known = settings_model(CLASSES[name]).model_fields
     settings = {key: value for key, value in SMALL.items() if key in known}
-    return METHODS[name](**settings | ({"encoder": encoder} if encoder else {}) | changes)
+    return CLASSES[name](**settings | ({"encoder": encoder} if encoder else {}) | changes)
 
 
 def fingerprint(model: Any) -> str:
@@ -86,10 +88,10 @@ CASES = cases()
 every = pytest.mark.parametrize("case", CASES, ids=[" ".join(filter(None, case)) for case in CASES])
 seeded = pytest.mark.parametrize(
     "case",
-    [case for case in CASES if "seed" in settings_model(METHODS[case[0]]).model_fields],
+    [case for case in CASES if "seed" in settings_model(CLASSES[case[0]]).model_fields],
     ids=lambda case: " ".join(case),
 )
-networks = pytest.mark.parametrize("name", [name for name, kind in METHODS.items() if issubclass(kind, NetworkMethod)])
+networks = pytest.mark.parametrize("name", [name for name, kind in CLASSES.items() if issubclass(kind, NetworkMethod)])
 learners = pytest.mark.parametrize("name", [name for name in METHODS if name != "constant"])
 
 
@@ -173,9 +175,9 @@ def test_parameters_survive_get_set_and_clone(case, graph):
 @pytest.mark.parametrize("name", METHODS)
 def test_unknown_parameters_are_refused(name):
     with pytest.raises(TypeError, match="no_such_thing"):
-        METHODS[name](no_such_thing=1)
+        CLASSES[name](no_such_thing=1)
     with pytest.raises(ValueError, match="no_such_thing"):
-        METHODS[name]().set_params(no_such_thing=1)
+        CLASSES[name]().set_params(no_such_thing=1)
 
 
 WRONG = {
@@ -217,13 +219,13 @@ WRONG = {
 
 @pytest.mark.parametrize("name", METHODS)
 def test_values_out_of_range_are_refused_by_name(name, graph):
-    fields = settings_model(METHODS[name]).model_fields
+    fields = settings_model(CLASSES[name]).model_fields
     tried = [(field, value) for field in fields for value in WRONG.get(field, [])]
     assert tried
     for field, value in tried:
         with pytest.raises(fv.InputError) as caught:
-            METHODS[name](**{field: value}).fit(graph)
-        assert str(caught.value).startswith(f"{METHODS[name].__name__}: {field}={value!r}: "), (field, value)
+            CLASSES[name](**{field: value}).fit(graph)
+        assert str(caught.value).startswith(f"{CLASSES[name].__name__}: {field}={value!r}: "), (field, value)
 
 
 def test_every_wrong_parameter_is_named_at_once(graph):
@@ -381,9 +383,9 @@ def test_a_failed_fit_leaves_no_half_fitted_model(name, graph):
         model.predict_proba(graph)
 
 
-def test_the_registry_is_closed_and_its_names_are_those_of_the_files():
+def test_the_names_of_the_registry_are_those_of_the_files():
     home = Path(fv.__file__).parent / "methods"
-    for name, method in METHODS.items():
+    for name, method in CLASSES.items():
         assert method.__module__ == f"fairview.methods.{name.replace('-', '_')}"
         assert (home / f"{name.replace('-', '_')}.py").is_file()
     with pytest.raises(TypeError):

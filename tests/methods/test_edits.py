@@ -14,7 +14,8 @@ from safetensors.torch import load, save
 from scipy.stats import wasserstein_distance
 
 import fairview as fv
-from fairview.methods.edits import EDITS, PUBLISHED_THRESHOLDS, channel_scale, kept_channels
+from fairview.data.datasets import describe
+from fairview.methods.edits import EDITS, channel_scale, kept_channels
 from fairview.methods.estimator import Estimator
 from fairview.nn.wasserstein import Hop, group_contrasts, mean_differences
 
@@ -56,7 +57,7 @@ def test_planted_leaks_are_masked_and_the_distance_falls_with_each_step():
 def test_on_german_the_authors_log_is_met():
     """Their log: attribute bias 0.17086205 before, 0.05468373 after; structural bias 0.28068608 before."""
     graph = fv.load_dataset("german")
-    model = fitted(graph, masked_channels=4, edge_threshold=PUBLISHED_THRESHOLDS["german"], epochs=1)
+    model = fitted(graph, masked_channels=4, **describe("german").published["edits"], epochs=1)
     view, members = model.fair_view(graph), graph.sensitive == 0
     norm = channel_scale(graph.features) * graph.num_nodes**0.5
 
@@ -233,7 +234,8 @@ def test_thirty_thousand_nodes_need_no_dense_matrix():
         import json, resource, warnings
         warnings.simplefilter("ignore")
         import fairview as fv
-        from fairview.methods.edits import EDITS
+        from fairview.data.datasets import describe
+from fairview.methods.edits import EDITS
         graph = fv.synthetic_graph(30_000, average_degree=20, seed=1)
         graph = graph.with_splits(fv.stratified_splits(graph, repeats=1)[0])
         view = EDITS(edge_threshold=0.02, epochs=2, threads=1).fit(graph).fair_view(graph)

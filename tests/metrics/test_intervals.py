@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from fairview.metrics import METRICS, Evaluator, Interval, Undefined, intervals
-from fairview.metrics.counts import GAPS
 from fairview.metrics.ranking import auc_of
+from fairview.metrics.registry import gap_names
 
-UTILITY = [name for name in METRICS if name not in GAPS]
+UTILITY = [name for name in METRICS if name not in gap_names()]
 
 
 def ordinary(n: int = 300, seed: int = 0) -> tuple[Evaluator, np.ndarray]:
@@ -176,7 +176,7 @@ def test_data_too_small_for_utility_intervals_says_how_many_resamples_had_no_val
 
 def test_the_interval_of_an_undefined_metric_is_undefined_for_the_same_reason() -> None:
     found = Evaluator([0, 1] * 30, sensitive=["f"] * 60)(np.linspace(0, 1, 60), intervals=True, resamples=50)
-    assert {name: found.intervals[name].reason for name in GAPS} == found.undefined
+    assert {name: found.intervals[name].reason for name in gap_names()} == found.undefined
     nothing = Evaluator([], sensitive=[])([], intervals=True)
     assert {name: found.reason for name, found in nothing.intervals.items()} == nothing.undefined
 

@@ -87,7 +87,7 @@ CASES: dict[str, tuple[list[int], list[float], list[str | None], dict[str, str]]
         [],
         [],
         [],
-        dict.fromkeys(METRICS[:5], NO_LABELS) | dict.fromkeys(GAPS, NO_GROUPS),
+        dict.fromkeys(tuple(METRICS)[:5], NO_LABELS) | dict.fromkeys(GAPS, NO_GROUPS),
     ),
     "no positives, none predicted": (
         [0, 0, 0, 0],

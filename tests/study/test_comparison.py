@@ -180,7 +180,7 @@ def test_the_summary_declares_its_rules_and_holds_no_clock(finished):
 def test_a_model_that_says_yes_to_all_is_called_close_to_the_constant(graph, tmp_path):
     found = quick(graph, tmp_path, methods=[], seeds=1, changes={"vanilla": {"epochs": 1, "learning_rate": 1e-9}})
     near = [abs(row["mean"]["balanced_accuracy"] - 0.5) <= 0.02 for row in found.summary["rows"]]
-    said = any("Vanilla · GCN is close to the constant predictor" in note for note in found.summary["notes"])
+    said = any("Plain model · GCN is close to the constant predictor" in note for note in found.summary["notes"])
     assert said == near[1]
     assert "Constant: a single run has no interval." in found.summary["notes"]
     assert found.summary["rows"][0]["low"]["auc"] is None
@@ -204,7 +204,7 @@ def test_failed_runs_are_shown_not_hidden(graph, tmp_path):
     plain = next(row for row in found.summary["rows"] if row["method"] == "vanilla")
     assert (plain["failed"], plain["runs"], plain["mean"]["auc"], plain["pareto"]) == (2, 2, None, False)
     assert plain["undefined"]["auc"].startswith("undefined in 2 of 2 runs (the run failed: epoch 1")
-    assert any(note.startswith("Vanilla · GCN: 2 of 2 runs failed (epoch 1") for note in found.summary["notes"])
+    assert any(note.startswith("Plain model · GCN: 2 of 2 runs failed (epoch 1") for note in found.summary["notes"])
     assert table(tmp_path / "results.csv")[-1]["failed"].startswith("epoch 1")
 
 

@@ -151,9 +151,9 @@ def _print_differences(document: Mapping[str, Any]) -> None:
 
 def _shown() -> dict[str, str]:
     """Metrics and their short names; odds, the larger of two gaps, say little more."""
-    from fairview.metrics.names import SHORT
+    from fairview.metrics.registry import METRICS
 
-    return {metric: name for metric, name in SHORT.items() if metric != "equalized_odds_gap"}
+    return {name: entry.short for name, entry in METRICS.items() if entry.in_tables}
 
 
 def _runs(document: Mapping[str, Any]) -> str:

@@ -114,17 +114,17 @@ def percent(value: object) -> str:
 
 def print_metrics(title: str, rows: Mapping[str, Evaluation]) -> None:
     """Models below each other, metrics side by side, in percent; below it why a value is undefined."""
-    from fairview.metrics.evaluation import METRICS
-    from fairview.metrics.names import SHORT
+    from fairview.metrics.registry import METRICS
 
     cells = [[name, *(_with_interval(found, metric) for metric in METRICS)] for name, found in rows.items()]
     reasons = dict.fromkeys(
-        f"{name}: {SHORT[metric]} is undefined: {reason}."
+        f"{name}: {METRICS[metric].short} is undefined: {reason}."
         for name, found in rows.items()
         for metric, reason in found.undefined.items()
     )
     caption = "Percent, 95 % intervals over nodes below. Gaps: 0 means equal. FPR: 100 means it always says yes."
-    print_table(title, ["", *(SHORT[metric] for metric in METRICS)], cells, caption="\n".join([caption, *reasons]))
+    columns = ["", *(entry.short for entry in METRICS.values())]
+    print_table(title, columns, cells, caption="\n".join([caption, *reasons]))
 
 
 def _with_interval(found: Evaluation, metric: str) -> str:

@@ -117,7 +117,7 @@ def _maker(method: str, encoder: str, preset: str | None, dataset: str | None, c
     from fairview.methods.registry import METHODS
     from fairview.methods.settings import check_settings, settings_model
 
-    kind = METHODS[method]
+    kind = METHODS[method].method
     known = settings_model(kind).model_fields
     settings: dict[str, Any] = {"encoder": encoder} if "encoder" in known else {}
     if method == "fairvgnn":

@@ -21,9 +21,10 @@ from fairview.methods.constant import Constant
 from fairview.methods.contract import Method
 from fairview.methods.evaluate import evaluate
 from fairview.methods.fitted import Fitted
-from fairview.methods.registry import METHODS
-from fairview.metrics.evaluation import METRICS, Evaluation
+from fairview.methods.registry import name_of
+from fairview.metrics.evaluation import Evaluation
 from fairview.metrics.intervals import Interval
+from fairview.metrics.registry import METRICS
 from fairview.nn.encoders import Encoder
 from fairview.propagation.correlation import sensitive_correlation
 from fairview.propagation.operators import Operator
@@ -203,7 +204,7 @@ def _compared(
 
 def _method_name(model: Method) -> str:
     """Its name in the registry, or its class for a method of the user's own."""
-    return next((name for name, method in METHODS.items() if type(model) is method), type(model).__name__)
+    return name_of(model).rpartition(":")[2]
 
 
 def _encoder_name(model: Method) -> str | None:

@@ -17,10 +17,11 @@ import numpy.typing as npt
 from fairview.groups import Codes
 from fairview.metrics import counts as core
 from fairview.metrics.intervals import deviations, too_few
+from fairview.metrics.registry import METRICS
 from fairview.undefined import Undefined
 
 THRESHOLDS = np.arange(101) / 100
-METRICS = ("accuracy", "statistical_parity_gap", "equal_opportunity_gap")
+SHOWN = ("accuracy", "statistical_parity_gap", "equal_opportunity_gap")
 
 _LEVEL = 0.95
 _BLOCK = 4_000_000
@@ -85,14 +86,14 @@ def threshold_curve(
     )
     tables = _tables(cells)
     by_group = tables[..., 1:, :, :]
-    values = {name: core.gap(name, by_group) for name in METRICS[1:]}
+    values = {name: METRICS[name].of(by_group) for name in SHOWN[1:]}
     values = {"accuracy": core.accuracy(tables.sum(axis=-3))} | values
     explained = {
-        name: core.explain(name, found[0], *_behind(name, tables[0], groups)) for name, found in values.items()
+        name: METRICS[name].explain(found[0], *_behind(name, tables[0], groups)) for name, found in values.items()
     }
     undefined = {name: found.reason for name, found in explained.items() if isinstance(found, Undefined)}
     defined = {name: found for name, found in values.items() if name not in undefined}
-    no_band = {name: few for name in defined if name in core.GAPS and (few := too_few(name, by_group[0], groups))}
+    no_band = {name: few for name in defined if METRICS[name].is_gap and (few := too_few(name, by_group[0], groups))}
     bands = {}
     if defined:
         sure = {name: found for name, found in defined.items() if name not in no_band}
@@ -120,7 +121,7 @@ def _bands(
     more[1:, :, [0, -1]] += 1  # at every threshold, one more of each label and prediction: as the gaps' intervals draw
     anyone = cells.sum(axis=0, keepdims=True)
     right = [core.accuracy(_tables(drawn)[..., 0, :, :]) for drawn in _draws(anyone, resamples, generator)]
-    sampled: dict[str, list[core.Rates]] = {name: [] for name in values if name in core.GAPS}
+    sampled: dict[str, list[core.Rates]] = {name: [] for name in values if METRICS[name].is_gap}
     for drawn in _draws(more, resamples, generator, nodes=int(cells.sum())) if sampled else ():
         tables = _tables(drawn)[..., 1:, :, :]
         for name, found in sampled.items():
@@ -154,8 +155,8 @@ def _tables(cells: Cells) -> core.Counts:
 
 def _behind(name: str, table: core.Counts, groups: tuple[str, ...]) -> tuple[core.Counts, tuple[str, ...]]:
     """The counts that explain why a metric has no value; a threshold does not change it."""
-    return (table[1:], groups) if name in core.GAPS else (table.sum(axis=0), ())
+    return (table[1:], groups) if METRICS[name].is_gap else (table.sum(axis=0), ())
 
 
 def _at(curves: Mapping[str, Curve], place: int) -> dict[str, float | None]:
-    return {name: curves[name][place] if name in curves else None for name in METRICS}
+    return {name: curves[name][place] if name in curves else None for name in SHOWN}

@@ -23,19 +23,6 @@ from fairview.methods.vanilla import Plain, Vanilla
 from fairview.nn.pruning import LinkPruning
 from fairview.nn.wasserstein import Hop, group_contrasts, mean_differences
 
-PUBLISHED_THRESHOLDS = {"german": 0.25, "credit": 0.02, "bail": 0.012}
-"""`edge_threshold` of the published runs, by dataset."""
-
-
-def published_settings(dataset: str) -> dict[str, float]:
-    """Of the published runs on a known dataset, where they differ from the defaults.
-
-    Example:
-        >>> published_settings("bail-no-time")
-        {'edge_threshold': 0.012}
-    """
-    return {"edge_threshold": PUBLISHED_THRESHOLDS[dataset.split("-")[0]]}
-
 
 class EDITS(Vanilla):
     """Debias the graph, whatever the encoder, and train on it.

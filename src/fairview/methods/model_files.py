@@ -71,9 +71,10 @@ def load_model(folder: str | Path, *, encoder: nn.Module | None = None, device: 
         raise ModelFileError(f"{folder / 'model.safetensors'}: does not match its sha256; it is damaged or changed.")
     if document.get("format") != FORMAT:
         raise ModelFileError(f"{folder / 'model.json'}: format {document.get('format')}; this version reads {FORMAT}.")
-    method = METHODS.get(str(document.get("method")))
-    if method is None:
+    entry = METHODS.get(document.get("method"))
+    if entry is None:
         raise ModelFileError(f"{folder / 'model.json'}: unknown method {document.get('method')!r}.")
+    method = entry.method
     try:
         parameters = dict(document["parameters"])
         if parameters.get("encoder") == _FOREIGN:
@@ -89,7 +90,8 @@ def load_model(folder: str | Path, *, encoder: nn.Module | None = None, device: 
         facts = Facts.model_validate_json(json.dumps(document["facts"]))
         _check_recipe(facts)
         tensors = safetensors.torch.load(payload)  # safe: numbers only, and their sha256 is checked above
-        return method(**parameters).restore(_finite(tensors), facts)
+        restored: Estimator = method(**parameters).restore(_finite(tensors), facts)
+        return restored
     except ModelFileError:
         raise
     except (FairviewError, KeyError, TypeError, ValueError, RuntimeError, AttributeError) as error:

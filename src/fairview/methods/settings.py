@@ -12,9 +12,9 @@ from fairview.errors import Problems, did_you_mean
 
 
 @functools.cache
-def settings_model(method: type) -> type[BaseModel]:
+def settings_model(method: Any) -> type[BaseModel]:
     """A pydantic model with one field per keyword of the method: JSON schema, types and ranges for free."""
-    initialiser = method.__init__  # type: ignore[misc]
+    initialiser = method.__init__
     hints = get_type_hints(initialiser, include_extras=True)
     fields: dict[str, Any] = {
         name: (hints[name], parameter.default)

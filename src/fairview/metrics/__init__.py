@@ -1,6 +1,6 @@
 """(labels, scores, groups) -> numbers: utility, group gaps, intervals. Undefined is a value with a reason."""
 
-from fairview.metrics.evaluation import METRICS, Evaluation, Evaluator, GroupCounts
+from fairview.metrics.evaluation import Evaluation, Evaluator, GroupCounts
 from fairview.metrics.functional import (
     accuracy,
     auc,
@@ -13,6 +13,7 @@ from fairview.metrics.functional import (
     statistical_parity_gap,
 )
 from fairview.metrics.intervals import Interval
+from fairview.metrics.registry import METRICS
 from fairview.undefined import Metric, Undefined
 
 __all__ = [

@@ -17,11 +17,9 @@ from fairview.groups import Codes, checked_codes, group_codes
 from fairview.metrics import counts as core
 from fairview.metrics.intervals import Interval, bootstrap
 from fairview.metrics.ranking import auc_of
+from fairview.metrics.registry import METRICS, gap_names
 from fairview.metrics.validation import binary, finite_scores
 from fairview.undefined import Metric, Undefined
-
-METRICS = ("auc", *core.UTILITY, *core.GAPS)
-"""Every metric by name, in the order of the tables."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,7 @@ class Evaluation:
     @cached_property
     def pairs(self) -> dict[str, dict[tuple[str, str], Metric]]:
         """Each gap between each pair of groups; the metric itself is the largest of them."""
-        return {name: _pairs(name, self.counts[1:], self.group_names) for name in core.GAPS}
+        return {name: _pairs(name, self.counts[1:], self.group_names) for name in gap_names()}
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: an undefined metric is None, with the reason under `undefined`."""
@@ -156,9 +154,15 @@ class Evaluator:
             cells = self._cell + (values > self.threshold)
         counts = np.bincount(cells, minlength=4 * (1 + len(self.groups))).reshape(-1, 2, 2)
         total, by_group = counts.sum(axis=0), counts[1:]
-        metrics = {"auc": core.explain("auc", auc_of(values[self._positive], values[self._negative]), total)}
-        metrics |= {name: core.explain(name, metric(total), total) for name, metric in core.UTILITY.items()}
-        metrics |= {n: core.explain(n, core.gap(n, by_group), by_group, self.groups) for n in core.GAPS}
+        metrics: dict[str, Metric] = {}
+        for name, entry in METRICS.items():
+            if name == "auc":
+                ranking = auc_of(values[self._positive], values[self._negative])
+                metrics[name] = entry.explain(ranking, total)
+            elif entry.is_gap:
+                metrics[name] = entry.explain(entry.of(by_group), by_group, self.groups)
+            else:
+                metrics[name] = entry.explain(entry.of(total), total)
         found: Mapping[str, Interval | Undefined] = {}
         if intervals:
             found = bootstrap(
@@ -180,12 +184,11 @@ def _plain(value: Any) -> Any:
 
 
 def _pairs(name: str, counts: core.Counts, groups: tuple[str, ...]) -> dict[tuple[str, str], Metric]:
-    return {
-        (groups[a], groups[b]): core.explain(
-            name, core.gap(name, counts[[a, b]]), counts[[a, b]], (groups[a], groups[b])
-        )
-        for a, b in combinations(range(len(groups)), 2)
-    }
+    entry, found = METRICS[name], {}
+    for a, b in combinations(range(len(groups)), 2):
+        pair, both = (groups[a], groups[b]), counts[[a, b]]
+        found[pair] = entry.explain(entry.of(both), both, pair)
+    return found
 
 
 def _group(name: str, counts: npt.NDArray[np.int64]) -> GroupCounts:

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from fairview.errors import InputError, did_you_mean
 from fairview.groups import UNKNOWN
-from fairview.metrics import counts as core
 from fairview.metrics.evaluation import Evaluation, Evaluator
+from fairview.metrics.registry import gap_names
 from fairview.metrics.validation import binary
 from fairview.undefined import Metric
 
@@ -96,8 +96,8 @@ def pairwise_gaps(
         >>> pairwise_gaps("statistical_parity_gap", [1, 1, 1], [1, 0, 1], sensitive=["a", "b", "c"])
         {('a', 'b'): 1.0, ('a', 'c'): 0.0, ('b', 'c'): 1.0}
     """
-    if name not in core.GAPS:
-        raise InputError(f"no gap '{name}'.{did_you_mean(name, tuple(core.GAPS))}")
+    if name not in gap_names():
+        raise InputError(f"no gap '{name}'.{did_you_mean(name, gap_names())}")
     return _of_predictions(y_true, y_pred, sensitive).pairs[name]
 
 

@@ -30,6 +30,7 @@ import numpy.typing as npt
 from fairview.errors import InputError
 from fairview.metrics import counts as core
 from fairview.metrics.ranking import WeightedAUC
+from fairview.metrics.registry import METRICS
 from fairview.undefined import Metric, Undefined
 
 _MOST_UNDEFINED = 0.05
@@ -99,10 +100,10 @@ def bootstrap(
     for name, value in metrics.items():
         if isinstance(value, Undefined):
             continue
-        if name in core.GAPS and (few := too_few(name, counts[1:], groups)):
+        if METRICS[name].is_gap and (few := too_few(name, counts[1:], groups)):
             found[name] = Undefined(few)
             continue
-        sample = deviations(name, drawn, counts[1:]) if name in core.GAPS else utility[name]
+        sample = deviations(name, drawn, counts[1:]) if METRICS[name].is_gap else utility[name]
         defined = sample[~np.isnan(sample)]
         lacking = resamples - len(defined)
         if lacking > _MOST_UNDEFINED * resamples:
@@ -110,7 +111,7 @@ def bootstrap(
                 f"{lacking:,} of {resamples:,} resamples have no value: the data is too small for an interval"
             )
             continue
-        if name in core.GAPS:
+        if METRICS[name].is_gap:
             reach = float(np.quantile(defined, level))
             low, high = max(value - reach, 0.0), min(value + reach, 1.0)
         else:
@@ -121,7 +122,7 @@ def bootstrap(
 
 def too_few(name: str, counts: core.Counts, groups: tuple[str, ...]) -> str:
     """Which group has too few nodes behind its rate; empty if none."""
-    for group, what, count in core.behind(name, counts, groups):
+    for group, what, count in METRICS[name].behind(counts, groups):
         if count < _FEWEST:
             return f"group '{group}' has only {count} {what}, too few for an interval"
     return ""
@@ -137,7 +138,7 @@ def _gap_draws(counts: core.Counts, resamples: int, generator: np.random.Generat
 
 def deviations(name: str, drawn: core.Counts, counts: core.Counts) -> npt.NDArray[np.float64]:
     """How far the differences between groups moved in each resample, at most over pairs of groups (and rates)."""
-    moved = [core.largest_gap(rates(drawn) - rates(counts + 1)) for rates in core.GAPS[name]]
+    moved = [core.largest_gap(rates(drawn) - rates(counts + 1)) for rates in METRICS[name].group_rates]
     return np.asarray(np.max(moved, axis=0))
 
 
@@ -161,4 +162,5 @@ def _utility_draws(
         found[rows] = auc(weights.astype(np.float64))
         totals[rows] = np.bincount((outcomes[picked] + row * 4).ravel(), minlength=len(picked) * 4).reshape(-1, 4)
     total = totals.reshape(-1, 2, 2)
-    return {"auc": found} | {name: metric(total) for name, metric in core.UTILITY.items()}
+    rates = {name: entry.total_rate for name, entry in METRICS.items()}
+    return {"auc": found} | {name: rate(total) for name, rate in rates.items() if rate is not None}

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from fairview.methods.registry import METHODS
-from fairview.methods.settings import settings_model
-from fairview.paper.numbers import METRICS, Number, Printed, paper_dataset, printed_row
+from fairview.paper.numbers import PAPER_METRICS, Number, Printed, paper_dataset, printed_row
 from fairview.paper.scope import WITHOUT, Scope
 from fairview.study.statistics import Estimate, Run, estimate
 from fairview.study.trials import Notice, Result, Trial, finished_trials, run_trials
 from fairview.undefined import Metric, Undefined
 
-SHOWN = (*METRICS, "balanced_accuracy", "false_positive_rate")
+SHOWN = (*PAPER_METRICS, "balanced_accuracy", "false_positive_rate")
 NOT_IN_PAPER = "not in the paper"
 YARDSTICKS = "yardsticks"
 """The block of rows that every table has beside the paper's."""
@@ -58,7 +57,7 @@ class Cell:
         return [
             Trial(dataset, self.method, self.encoder, settings, seed=seed, split=split)
             for split, seed in scope.draws
-            if seed == 1 or "seed" in settings_model(METHODS[self.method]).model_fields
+            if seed == 1 or "seed" in METHODS[self.method].parameters
         ]
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.stats import spearmanr
 
-from fairview.metrics.names import SHORT
+from fairview.metrics.registry import METRICS
 from fairview.paper.artefacts import Document
 from fairview.paper.cells import Row
 from fairview.paper.claims import Claim, Documents, Finding, Tally, all_of, settings_of
@@ -34,7 +34,7 @@ def bias_remains(document: Document) -> Finding:
                 found = row.estimate(metric)
                 mean = row.mean(metric)
                 if mean is not None:
-                    name = f"{row.cell.encoder} {SHORT[metric]}"
+                    name = f"{row.cell.encoder} {METRICS[metric].short}"
                     tally.count(mean > 0 and (found.low is None or found.low > 0), name)
                     before = unmasked[row.cell.encoder].mean(metric) if row.cell.encoder in unmasked else None
                     shown.append(f"{name} {mean:.1f}" + ("" if before is None else f" (nothing masked: {before:.1f})"))
@@ -53,8 +53,8 @@ def bias_falls(document: Document) -> Finding:
             trend = _trend([abs(row.cell.facts.get("correlation", 0.0)) for row in rows if row.cell.masked],
                            [row for row in rows if row.cell.masked], metric)  # fmt: skip
             if trend is not None:
-                tally.count(trend < -TREND, f"{encoder} trend of {SHORT[metric]}")
-                trends.append(f"{encoder} {SHORT[metric]} {trend:+.2f}")
+                tally.count(trend < -TREND, f"{encoder} trend of {METRICS[metric].short}")
+                trends.append(f"{encoder} {METRICS[metric].short} {trend:+.2f}")
     shown = ", ".join(trends) or "none"
     return tally.finding(f"rank correlation of |correlation| and gap over channels ({_TREND_RULE}): {shown}")
 
@@ -100,7 +100,7 @@ def rankings_agree_on_credit(document: Document) -> Finding:
             for metric in ("auc", "f1", *GAPS):
                 one, other = rows["S1"].mean(metric), rows["S2"].mean(metric)
                 if one is not None and other is not None:
-                    tally.count(abs(one - other) < 0.5, f"{encoder} {SHORT[metric]}")
+                    tally.count(abs(one - other) < 0.5, f"{encoder} {METRICS[metric].short}")
                     shown.append(f"{other - one:+.2f}")
     return tally.finding(f"S2 - S1 in points (equal means below 0.5): {', '.join(shown)}")
 
@@ -191,7 +191,7 @@ def higher_threshold_more_bias(document: Document) -> Finding:
             ordered = [row for row in rows.values() if "threshold" in row.cell.facts]
             trend = _trend([row.cell.facts["threshold"] for row in ordered], ordered, metric)
             if trend is not None:
-                name = f"{dataset} {encoder} {SHORT[metric]}"
+                name = f"{dataset} {encoder} {METRICS[metric].short}"
                 tally.count(trend > TREND, name)
                 shown.append(f"{name} {trend:+.2f}")
     return tally.finding(f"rank correlation of threshold and gap ({_TREND_RULE}): {', '.join(shown)}")

@@ -12,7 +12,7 @@ from typing import Any
 from fairview.study.statistics import GAPS, UTILITY, ranks
 from fairview.undefined import Metric
 
-METRICS = UTILITY + GAPS
+PAPER_METRICS = UTILITY + GAPS
 
 
 @dataclass(frozen=True)
@@ -114,8 +114,8 @@ def average_ranks(datasets: Sequence[Sequence[Mapping[str, Metric]]]) -> list[fl
     Paper: "Avg. (Rank)" of Table 3. The rule is not stated; of those tried this one comes nearest to what is printed.
 
     Example:
-        >>> one = dict(zip(METRICS, (90, 80, 70, 5, 4)))
-        >>> other = dict(zip(METRICS, (80, 81, 60, 1, 2)))
+        >>> one = dict(zip(PAPER_METRICS, (90, 80, 70, 5, 4)))
+        >>> other = dict(zip(PAPER_METRICS, (80, 81, 60, 1, 2)))
         >>> [round(rank, 3) for rank in average_ranks([[one, other]])]
         [1.667, 1.333]
     """

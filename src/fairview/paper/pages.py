@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairview.metrics.names import SHORT
+from fairview.metrics.registry import METRICS
 from fairview.paper import numbers, table3
 from fairview.paper.artefacts import Document
 from fairview.paper.cells import SHOWN, YARDSTICKS, Row
-from fairview.paper.numbers import METRICS
+from fairview.paper.numbers import PAPER_METRICS
 from fairview.paper.verdicts import in_words, verdicts
 from fairview.runs.run import csv_cell
 
@@ -43,16 +43,16 @@ def tables(document: Document) -> list[Table]:
 
 def rows_table(title: str, rows: Sequence[Row], *, paper: bool = True) -> Table:
     """The rows of a dataset; below each, if wished, what the paper prints for it."""
-    columns = ["encoder", "row", "", *(SHORT[m] for m in SHOWN), "runs", "verdict"]
+    columns = ["encoder", "row", "", *(METRICS[m].short for m in SHOWN), "runs", "verdict"]
     lines: list[list[str]] = []
     for row in rows:
         cell = row.cell
         block = f" ({cell.block})" if cell.block not in ("", YARDSTICKS) else ""
         lead = [cell.encoder or "-", cell.row + block]
-        ours = [shown(row, metric, deviation=metric in METRICS) for metric in SHOWN]
+        ours = [shown(row, metric, deviation=metric in PAPER_METRICS) for metric in SHOWN]
         lines.append([*lead, "ours", *ours, str(len(row.draws)), in_words(row)])
         if paper and cell.printed is not None:
-            printed = [_printed(cell.printed.get(metric)) for metric in METRICS]
+            printed = [_printed(cell.printed.get(metric)) for metric in PAPER_METRICS]
             lines.append([""] * len(lead) + ["paper", *printed, "", "", "", ""])
     return Table(title, columns, lines)
 
@@ -90,7 +90,7 @@ def our_ranks(rows: Iterable[Row]) -> dict[tuple[str, str], float]:
     if len(keys) < 2:
         return {}
     means = [
-        [{metric: of_dataset[key].estimate(metric).mean for metric in METRICS} for key in keys]
+        [{metric: of_dataset[key].estimate(metric).mean for metric in PAPER_METRICS} for key in keys]
         for of_dataset in found.values()
     ]
     return dict(zip(keys, numbers.average_ranks(means), strict=True))
@@ -103,7 +103,7 @@ def _ranked(rows: Iterable[Row]) -> dict[str, dict[tuple[str, str], Row]]:
         cell = row.cell
         if cell.block or cell.dataset == table3.NO_TIME or cell.row not in table3.METHODS or cell.encoder is None:
             continue
-        if None not in [row.mean(metric) for metric in METRICS]:
+        if None not in [row.mean(metric) for metric in PAPER_METRICS]:
             found.setdefault(cell.dataset, {})[cell.encoder, cell.row] = row
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from fairview.metrics.names import SHORT
+from fairview.metrics.registry import METRICS
 from fairview.paper.artefacts import Document
 from fairview.paper.cells import YARDSTICKS, Row
 from fairview.paper.claims import Claim, Finding, settings_of
@@ -109,7 +109,7 @@ def _over_splits(several: Document) -> Iterator[str]:
                     lower[metric].append(f"{_name(fair)}{_if_constant(fair, sign=' ')}")
         if total:
             told = [
-                f"the {SHORT[metric]} in {len(cells)}{f' ({_listed(cells)})' if cells else ''}"
+                f"the {METRICS[metric].short} in {len(cells)}{f' ({_listed(cells)})' if cells else ''}"
                 for metric, cells in lower.items()
             ]
             yield (

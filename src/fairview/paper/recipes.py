@@ -11,8 +11,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from fairview.data.datasets.registry import DATASETS
 from fairview.errors import InputError
-from fairview.methods.edits import published_settings
 from fairview.methods.presets import preset_settings
 
 SWITCHES: dict[str, dict[str, Any]] = {
@@ -77,7 +77,7 @@ def rival(method: str, dataset: str) -> dict[str, Any]:
         >>> rival("edits", "bail-no-time"), rival("nifty", "bail")
         ({'edge_threshold': 0.012}, {})
     """
-    return published_settings(dataset) if method == "edits" else {}
+    return dict(DATASETS[dataset].published.get(method, {}))
 
 
 @cache

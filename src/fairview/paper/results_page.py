@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from fairview.errors import InputError
-from fairview.metrics.names import SHORT
+from fairview.metrics.registry import METRICS
 from fairview.paper.artefacts import Document, documents
 from fairview.paper.cells import SHOWN, YARDSTICKS, Row
 from fairview.paper.checklist import findings
@@ -102,7 +102,7 @@ def _splits(document: Document) -> list[str]:
         [row.cell.dataset, "-", "constant", *(_interval(row, metric) for metric in SHOWN)]
         for row in _constants(document.rows)
     ]
-    columns = ["dataset", "encoder", "", *(SHORT[metric] for metric in SHOWN)]
+    columns = ["dataset", "encoder", "", *(METRICS[metric].short for metric in SHOWN)]
     return [*lines, Table("", columns, table).markdown()]
 
 

@@ -13,7 +13,6 @@ from fairview.data.datasets.registry import DATASETS, find_files
 from fairview.data.graph import NodeGraph
 from fairview.errors import DataNotFoundError, InputError, Problems, did_you_mean
 from fairview.methods.registry import METHODS
-from fairview.methods.settings import settings_model
 
 PAPER_DATASETS = ("german", "bail", "credit")
 PAPER_ENCODERS = ("gcn", "gin", "sage")
@@ -114,7 +113,7 @@ class Scope:
 
     def settings(self, method: str, given: dict[str, Any]) -> dict[str, Any]:
         """A cell's settings as they are run: one selection rule unless declared, and two epochs for a smoke test."""
-        known = settings_model(METHODS[method]).model_fields
+        known = METHODS[method].parameters
         found = {name: value for name, value in given.items() if name != "encoder"}
         if "selection" in known:
             found.setdefault("selection", "score")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from fairview.metrics.names import SHORT
+from fairview.metrics.registry import METRICS
 from fairview.paper.cells import NOT_IN_PAPER, Row
 from fairview.paper.numbers import Number, paper_dataset
 from fairview.study.statistics import GAPS
@@ -71,7 +71,7 @@ def in_words(row: Row) -> str:
     found = verdicts(row)
     parts = []
     for word in ("worse", "better", "undefined"):
-        named = [f"{SHORT[metric]}{_signed(v.difference)}" for metric, v in found.items() if v.word == word]
+        named = [f"{METRICS[metric].short}{_signed(v.difference)}" for metric, v in found.items() if v.word == word]
         if named:
             parts.append(f"{word}: {', '.join(named)}")
     if any(verdict.word == "not judged" for verdict in found.values()):

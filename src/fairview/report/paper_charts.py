@@ -14,7 +14,7 @@ import altair as alt
 from jinja2 import Environment
 
 from fairview.atomic import write_atomic
-from fairview.metrics.names import SHORT
+from fairview.metrics.registry import METRICS
 from fairview.paper.artefacts import Document
 from fairview.paper.cells import Row
 from fairview.paper.pages import Table, tables
@@ -156,7 +156,7 @@ def _means(row: Row, metrics: Sequence[str]) -> list[dict[str, Any]]:
         mean, std = row.mean(metric), row.std(metric) or 0.0
         if mean is not None:
             named = {"dataset": cell.dataset, "encoder": cell.encoder, "row": cell.row, "block": cell.block}
-            found.append(named | {"metric": SHORT[metric], "mean": mean, "low": mean - std, "high": mean + std})
+            found.append(named | {"metric": METRICS[metric].short, "mean": mean, "low": mean - std, "high": mean + std})
     return found
 
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
+from fairview.data.datasets.registry import DATASETS
 from fairview.errors import InputError, Problems, did_you_mean
-from fairview.methods.edits import published_settings
 from fairview.methods.presets import PRESETS, preset_settings
-from fairview.methods.registry import METHODS
+from fairview.methods.registry import METHODS, resolve_method
 from fairview.methods.settings import check_settings, settings_model
 from fairview.nn.encoders import ENCODERS
 from fairview.study.trials import Trial
@@ -50,8 +50,7 @@ class Row:
             >>> Row("fairvgnn", "gcn").label, Row("logistic-regression", None).label
             ('FairVGNN · GCN', 'Logistic regression')
         """
-        words = self.method.replace("-", " ").capitalize()
-        name = words if "-" in self.method else METHODS[self.method].__name__
+        name = resolve_method(self.method).label
         return name if self.encoder is None else f"{name} · {self.encoder.upper()}"
 
     def trials(self, dataset: str, *, seeds: int, splits: int) -> list[Trial]:
@@ -71,7 +70,7 @@ def split_numbers(splits: int) -> range:
 
 def parameters(method: str) -> tuple[str, ...]:
     """The names of a method's parameters."""
-    return tuple(settings_model(METHODS[method]).model_fields)
+    return resolve_method(method).parameters
 
 
 def plan(
@@ -109,7 +108,9 @@ def plan(
     for row in rows:
         try:
             settings = _preset(row, preset, dataset) | _rule(row.method, selection) | dict(changes.get(row.method, {}))
-            check_settings(METHODS[row.method], settings | ({"encoder": row.encoder} if row.encoder else {}))
+            check_settings(
+                resolve_method(row.method).method, settings | ({"encoder": row.encoder} if row.encoder else {})
+            )
             found.append(Row(row.method, row.encoder, settings))
         except InputError as error:
             problems.absorb(error)
@@ -139,11 +140,9 @@ def selection_sentence(rows: Sequence[Row], selection: Selection) -> str:
 
 
 def _preset(row: Row, preset: str | None, dataset: str | None) -> dict[str, Any]:
-    """FairVGNN's and EDITS' settings by dataset; the other methods' defaults are those of the paper's appendix."""
-    if row.method == "edits" and dataset is not None:
-        return published_settings(dataset)
-    if row.method != "fairvgnn" or row.encoder is None:
-        return {}
+    """Presets and published settings of a dataset; other methods' defaults are those of the paper's appendix."""
+    if not resolve_method(row.method).has_presets or row.encoder is None:
+        return dict(DATASETS[dataset].published.get(row.method, {})) if dataset is not None else {}
     if preset is not None:
         found = preset_settings(preset, dataset, row.encoder)
     else:
@@ -163,7 +162,7 @@ def _rule(method: str, selection: Selection) -> dict[str, Any]:
 
 def _rule_of(method: str, rows: Sequence[Row]) -> str:
     """`loss` or `score`; a method without the parameter has the score only."""
-    default = settings_model(METHODS[method]).model_fields.get("selection")
+    default = settings_model(resolve_method(method).method).model_fields.get("selection")
     settings = next(row.settings for row in rows if row.method == method)
     return str(settings.get("selection", "score" if default is None else default.default))
 

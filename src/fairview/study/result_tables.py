@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fairview.atomic import write_atomic
-from fairview.metrics.evaluation import METRICS
+from fairview.metrics.registry import METRICS
 from fairview.runs.run import csv_cell
 from fairview.study.trials import Result, Trial
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairview.data.graph import NodeGraph
-from fairview.metrics.evaluation import METRICS
+from fairview.metrics.registry import METRICS
 from fairview.study.plan import CONSTANT, PLAIN, Row
 from fairview.study.statistics import (
     INTERVAL_RULE,

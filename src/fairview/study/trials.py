@@ -23,13 +23,13 @@ from threadpoolctl import threadpool_limits
 from fairview.data.datasets.registry import DATASETS
 from fairview.data.graph import NodeGraph
 from fairview.data.splits import stratified_splits
-from fairview.errors import FairviewError, InputError, did_you_mean
+from fairview.errors import FairviewError, InputError
 from fairview.machine import peak_memory_mb, reset_peak_memory
 from fairview.methods.estimator import Estimator
 from fairview.methods.evaluate import evaluate
-from fairview.methods.registry import METHODS
+from fairview.methods.registry import resolve_method
 from fairview.methods.settings import check_settings, settings_model
-from fairview.metrics.evaluation import METRICS
+from fairview.metrics.registry import METRICS
 from fairview.study.journal import Journal
 from fairview.study.workers import Death, spread
 from fairview.training.machine import torch_threads
@@ -102,14 +102,13 @@ class Trial:
 
     def model(self) -> Estimator:
         """The unfitted method, with one thread; wrong settings are found here."""
-        if self.method not in METHODS:
-            raise InputError(f"no method '{self.method}'.{did_you_mean(self.method, list(METHODS))}")
-        kind = METHODS[self.method]
+        kind = resolve_method(self.method).method
         known = settings_model(kind).model_fields
         fixed = {"encoder": self.encoder, "seed": self.seed, "threads": THREADS}
         settings = dict(self.settings) | {n: v for n, v in fixed.items() if n in known and v is not None}
         check_settings(kind, settings)
-        return kind(**settings)
+        unfitted: Estimator = kind(**settings)
+        return unfitted
 
     def on(self, graph: NodeGraph, *, study_seed: int = 0) -> NodeGraph:
         """The dataset's graph with this trial's split."""

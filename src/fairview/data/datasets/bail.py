@@ -121,6 +121,8 @@ _FILES = (
 
 BAIL = Dataset(
     name="bail",
+    family="bail",
+    published={"edits": {"edge_threshold": 0.012}},
     title='Recidivism ("Bail")',
     summary="18,876 people released from prison, linked if their records are similar; did they return to prison?",
     nodes=18_876,

@@ -95,6 +95,8 @@ _TABLE = DataFile(
 
 CREDIT_SMALL = Dataset(
     name="credit-small",
+    family="credit",
+    published={"edits": {"edge_threshold": 0.02}},
     title="Credit Defaulter, small graph",
     summary="30,000 credit card clients, linked if their payments are similar; will the client pay next month?",
     nodes=30_000,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fairview.data.datasets.files import FoundFiles
@@ -62,10 +62,13 @@ class Dataset:
         licence: under which terms the data may be used, as far as known.
         harms: what to know before believing a number computed from it.
         citation: whom to credit.
-        files: what it is read from; none if it is bundled.
-        downloads: what `--fetch` gets.
-        fetchable: whether the downloads are enough to load it.
         load: makes the graph out of the files that were found.
+        files: what it is read from; none if it is bundled.
+        downloads: what `fetch_dataset` gets.
+        fetchable: whether the downloads are enough to load it.
+        family: the dataset whose published settings it shares, such as `bail` for `bail-no-time`; itself by default.
+        published: settings of published runs by method, where they differ from the method's defaults.
+        presets: {preset: {encoder: settings}} of FairVGNN, beside those that the package has for the family.
     """
 
     name: str
@@ -83,10 +86,16 @@ class Dataset:
     licence: str
     harms: tuple[str, ...]
     citation: str
-    files: tuple[DataFile, ...]
-    downloads: tuple[Download, ...]
-    fetchable: bool
     load: Callable[[FoundFiles], NodeGraph]
+    files: tuple[DataFile, ...] = ()
+    downloads: tuple[Download, ...] = ()
+    fetchable: bool = False
+    family: str = ""
+    published: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    presets: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "family", self.family or self.name)
 
     @property
     def bundled(self) -> bool:

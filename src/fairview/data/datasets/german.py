@@ -180,6 +180,8 @@ def _uci_attributes() -> list[tuple[str, ...]]:
 
 GERMAN = Dataset(
     name="german",
+    family="german",
+    published={"edits": {"edge_threshold": 0.25}},
     title="German Credit",
     summary="1,000 clients of a German bank, linked if their accounts are similar; is the client a good credit risk?",
     nodes=1_000,

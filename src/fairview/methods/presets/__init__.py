@@ -12,11 +12,10 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from fairview.data.datasets.registry import DATASETS
 from fairview.errors import InputError, did_you_mean
 
 PRESETS = ("paper", "paper-table4", "tuned", "default")
-
-_FAMILIES = {"bail-no-time": "bail", "credit-small": "credit", "credit-large": "credit"}
 
 
 def preset_settings(preset: str, dataset: str | None, encoder: str) -> dict[str, Any]:
@@ -54,8 +53,12 @@ def has_preset(preset: str, dataset: str | None, encoder: str) -> bool:
 
 
 def _cell(preset: str, dataset: str | None, encoder: str) -> dict[str, Any] | None:
-    family = "any" if preset == "default" else _FAMILIES.get(dataset or "", dataset or "")
-    found: dict[str, Any] | None = _cells(preset).get(family, {}).get(encoder)
+    cells = _cells(preset)
+    known = DATASETS.get(dataset)
+    if known is not None and encoder in known.presets.get(preset, {}):
+        return dict(known.presets[preset][encoder])
+    family = "any" if preset == "default" else (known.family if known is not None else dataset or "")
+    found: dict[str, Any] | None = cells.get(family, {}).get(encoder)
     return found
 
 
