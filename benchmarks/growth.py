@@ -10,7 +10,7 @@ import sys
 import time
 
 import fairview as fv
-from fairview.methods.fairvgnn import Adversarial
+from fairview.methods.fairvgnn import FairVGNNNetwork
 from fairview.training.kept_memory import memory_kept
 from fairview.training.machine import torch_threads
 
@@ -22,14 +22,14 @@ def seconds_per_epoch(graph: fv.NodeGraph, encoder: str, sample: int | None, sec
     """The mean over epochs of the default preset; the first one counts only if it takes longer than that."""
     model = fv.FairVGNN.from_preset("any", encoder, preset="default", adversary_sample=sample)
     with torch_threads(model.thread_count(graph)), memory_kept():
-        network = Adversarial(model, graph)
+        network = FairVGNNNetwork(model, graph)
         times = [_timed(network)]
         while times[0] < 2 * seconds and sum(times[1:]) < seconds:
             times.append(_timed(network))
     return times[0] if len(times) == 1 else sum(times[1:]) / len(times[1:])
 
 
-def _timed(network: Adversarial) -> float:
+def _timed(network: FairVGNNNetwork) -> float:
     start = time.perf_counter()
     network.epoch()
     return time.perf_counter() - start

@@ -43,7 +43,7 @@ def trained_models() -> Iterator[tuple[str, fv.NodeGraph, fv.FairVGNN]]:
             for regulariser in ("adaptive", "plain"):
                 for seed in (1, 2, 3):
                     settings = {"weight_regulariser": regulariser, "seed": seed, "epochs": EPOCHS}
-                    yield name, graph, fv.FairVGNN(encoder=encoder, operator="mean", **settings).fit(graph)  # type: ignore[arg-type]
+                    yield name, graph, fv.FairVGNN(encoder=encoder, operator="mean", **settings).fit(graph)
 
 
 def _standardised(graph: fv.NodeGraph) -> fv.NodeGraph:

@@ -28,7 +28,9 @@ from fairview.leakage.graph_audit import audit as audit
 from fairview.leakage.model_audit import ModelAudit as ModelAudit
 from fairview.leakage.model_audit import audit_model as audit_model
 from fairview.methods.constant import Constant as Constant
+from fairview.methods.contract import Facts as Facts
 from fairview.methods.edits import EDITS as EDITS
+from fairview.methods.estimator import Estimator as Estimator
 from fairview.methods.evaluate import evaluate as evaluate
 from fairview.methods.evaluate import evaluate_scores as evaluate_scores
 from fairview.methods.fairgnn import FairGNN as FairGNN

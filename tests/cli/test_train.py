@@ -211,11 +211,11 @@ def test_own_tables_get_the_default_preset_and_no_sensitive_feature(run, tmp_pat
 
 
 def test_resume_in_the_command_line(run, tmp_path, own, monkeypatch):
-    from fairview.methods.fairvgnn import Adversarial
+    from fairview.methods.fairvgnn import FairVGNNNetwork
 
     whole, part = tmp_path / "whole", tmp_path / "part"
     assert run("train", *own, "--set", "epochs=5", "--out", whole).code == 0
-    real, epochs = Adversarial.epoch, []
+    real, epochs = FairVGNNNetwork.epoch, []
 
     def interrupted(self):
         epochs.append(1)
@@ -223,7 +223,7 @@ def test_resume_in_the_command_line(run, tmp_path, own, monkeypatch):
             raise KeyboardInterrupt
         return real(self)
 
-    monkeypatch.setattr(Adversarial, "epoch", interrupted)
+    monkeypatch.setattr(FairVGNNNetwork, "epoch", interrupted)
     stopped = run("train", *own, "--set", "epochs=5", "--out", part, "--format", "json")
     assert stopped.code == 130
     assert json.loads(stopped.out)["interrupted"] is True

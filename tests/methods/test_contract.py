@@ -20,7 +20,7 @@ import fairview as fv
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    from fairview.methods.network import NetworkMethod
+    from fairview.methods.network_method import NetworkMethod
     from fairview.methods.registry import METHODS
     from fairview.methods.settings import settings_model
     from fairview.nn.encoders import ENCODERS
@@ -232,8 +232,8 @@ def test_every_wrong_parameter_is_named_at_once(graph):
     with pytest.raises(fv.InputError) as caught:
         fv.FairVGNN(hidden=0, views=0, seed=-1).fit(graph)
     assert [problem.split("=")[0] for problem in caught.value.problems] == [
-        "FairVGNN: hidden",
         "FairVGNN: views",
+        "FairVGNN: hidden",
         "FairVGNN: seed",
     ]
 
@@ -329,15 +329,25 @@ def test_saved_and_loaded_it_is_the_same_model(case, graph, other_graph, tmp_pat
 
 
 @learners
+def test_without_any_split_one_is_drawn_and_a_note_says_so(name, graph):
+    bare = graph.with_splits({})
+    model = make((name, None)).fit(bare)
+    assert model.notes_[0] == "The graph has no split: a stratified one was drawn with seed 0."
+    drawn = graph.with_splits(fv.stratified_splits(graph, repeats=1, seed=0)[0])
+    np.testing.assert_array_equal(model.predict_proba(graph), make((name, None)).fit(drawn).predict_proba(graph))
+    assert fv.evaluate(model, bare).to_dict() == fv.evaluate(model, drawn).to_dict()
+
+
+@learners
 def test_no_train_split(name, graph):
     with pytest.raises(fv.InputError, match="no split 'train'"):
-        make((name, None)).fit(graph.with_splits({}))
+        make((name, None)).fit(graph.with_splits({"val": graph.splits["val"]}))
 
 
 @networks
 def test_no_val_split(name, graph):
     bare = graph.with_splits({"train": graph.splits["train"]})
-    with pytest.raises(fv.InputError, match=r"^train: the graph has no split 'val'; draw one with fv\.stratified"):
+    with pytest.raises(fv.InputError, match=r"^train: the graph has no split 'val'; draw one: graph\.with_splits"):
         make((name, None)).fit(bare)
 
 

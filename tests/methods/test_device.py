@@ -7,8 +7,8 @@ from torch import Tensor
 
 import fairview as fv
 from fairview.errors import InputError
-from fairview.methods.fairvgnn import Adversarial
-from fairview.methods.vanilla import Plain
+from fairview.methods.fairvgnn import FairVGNNNetwork
+from fairview.methods.vanilla import VanillaNetwork
 from fairview.nn import sparse
 
 
@@ -36,7 +36,7 @@ def test_tensors_of_two_devices_do_not_meet_unnoticed() -> None:
 def test_an_epoch_of_fairvgnn_runs_on_another_device(encoder: str, path: str, sample: int | None) -> None:
     graph = fv.load_dataset("german")
     model = fv.FairVGNN(encoder=encoder, path=path, adversary_sample=sample, balanced_discriminator=True, device="meta")
-    network = Adversarial(model, graph)
+    network = FairVGNNNetwork(model, graph)
     network.epoch()
     tensors = [*network.encoder.parameters(), *network.mask.parameters(), network.clamp_mask, network.evaluation_masks]
     assert {tensor.device.type for tensor in tensors} == {"meta"}
@@ -45,7 +45,7 @@ def test_an_epoch_of_fairvgnn_runs_on_another_device(encoder: str, path: str, sa
 @pytest.mark.parametrize("encoder", ["mlp", "gcn", "gin", "sage"])
 @pytest.mark.usefixtures("no_numbers")
 def test_an_epoch_of_the_plain_model_runs_on_another_device(encoder: str) -> None:
-    network = Plain(fv.Vanilla(encoder=encoder, device="meta"), fv.load_dataset("german"))
+    network = VanillaNetwork(fv.Vanilla(encoder=encoder, device="meta"), fv.load_dataset("german"))
     network.epoch()
     assert next(network.encoder.parameters()).device.type == "meta"
 

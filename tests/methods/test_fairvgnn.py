@@ -24,10 +24,10 @@ def same(a: fv.FairVGNN, b: fv.FairVGNN, part: str = "") -> bool:
 
 
 def network(graph: fv.NodeGraph, **settings: object):
-    from fairview.methods.fairvgnn import Adversarial
+    from fairview.methods.fairvgnn import FairVGNNNetwork
 
     small = {"hidden": 4, "views": 3, "discriminator_steps": 2, "classifier_steps": 2, "generator_steps": 2}
-    return Adversarial(fv.FairVGNN(**small | settings), graph)  # type: ignore[arg-type]
+    return FairVGNNNetwork(fv.FairVGNN(**small | settings), graph)  # type: ignore[arg-type]
 
 
 def first_weights(model: fv.FairVGNN) -> list[torch.Tensor]:

@@ -59,12 +59,12 @@ def parameters(run: Path) -> dict:
 
 
 def test_the_document_says_what_prediction_and_audit_need(saved, table_graph):
-    text = (saved / "model.json").read_text()
-    body, digest = text.rstrip("\n").rsplit("\n", 1)
-    assert hashlib.sha256(body.encode()).hexdigest() == digest
-    document = json.loads(body)
+    document = json.loads((saved / "model.json").read_text())
+    digest = document.pop("sha256")
+    rest = json.dumps(document, sort_keys=True, indent=1) + "\n"
+    assert hashlib.sha256(rest.encode()).hexdigest() == digest
     assert sorted(document) == ["facts", "fairview", "format", "method", "parameters", "tensors_sha256"]
-    assert (document["format"], document["method"], document["fairview"]) == (1, "fairvgnn", fv.__version__)
+    assert (document["format"], document["method"], document["fairview"]) == (2, "fairvgnn", fv.__version__)
     assert document["parameters"] == fv.FairVGNN(**SMALL, seed=1).get_params() | {
         "encoder_updates": ["discriminator", "classifier", "generator"]
     }
@@ -97,6 +97,79 @@ def test_a_write_that_fails_leaves_the_old_model(table_graph, run, monkeypatch):
         fv.Constant().fit(table_graph).save(run)
     monkeypatch.undo()
     assert fv.load_model(run).get_params() == before
+
+
+# --- models of 0.1.0, whose JSON has its sha256 in a line below it ---------------------------------------------------
+
+OLD = Path(__file__).parent / "models-of-0.1.0"
+
+
+@pytest.mark.parametrize(("name", "scores"), json.loads((OLD / "scores.json").read_text()).items())
+def test_models_of_the_first_version_predict_what_they_predicted(name, scores):
+    graph = fv.synthetic_graph(40, groups={"f": 0.4, "m": 0.6}, average_degree=4, seed=1)
+    model = fv.load_model(OLD / name)
+    np.testing.assert_allclose(model.predict_proba(graph)[:5, 1], scores, atol=2e-6)
+
+
+def test_their_changed_bytes_are_noticed_too(tmp_path):
+    run = Path(shutil.copytree(OLD / "fairvgnn", tmp_path / "run"))
+    text = (run / "model.json").read_text()
+    for wrong in (text.replace('"hidden": 3', '"hidden": 4'), text[:-2], text + "\n", text.rsplit("\n", 2)[0] + "\n"):
+        assert wrong != text
+        (run / "model.json").write_text(wrong)
+        with pytest.raises(fv.ModelFileError, match=r"model\.json: does not match its own sha256"):
+            fv.load_model(run)
+
+
+# --- classes of one's own, which no file can name ---------------------------------------------------------------------
+
+
+class Halfway(fv.Estimator):
+    """Says 0.5, or what it was told."""
+
+    def __init__(self, *, answer: float = 0.5) -> None:
+        self.answer = answer
+
+    def fit(self, graph):
+        self.facts_ = fv.Facts.of(graph)
+        return self
+
+    def predict_proba(self, graph):
+        return np.full((graph.num_nodes, 2), self.answer)
+
+    def tensors(self):
+        return {}
+
+    def restore(self, tensors, facts):
+        self.facts_ = facts
+        return self
+
+
+def test_a_class_of_ones_own_is_handed_over_to_load(table_graph, tmp_path):
+    Halfway(answer=0.25).fit(table_graph).save(tmp_path)
+    assert fv.load_model(tmp_path, method=Halfway).answer == 0.25
+    with pytest.raises(fv.ModelFileError, match=r"which is not registered; pass its class: load_model\(.*=Halfway\)"):
+        fv.load_model(tmp_path)
+    with pytest.raises(fv.ModelFileError, match=r"holds a model of '.*:Halfway', not of 'constant'\.$"):
+        fv.load_model(tmp_path, method=fv.Constant)
+
+
+def test_what_is_lacking_to_be_saved_is_said(table_graph, tmp_path):
+    class Bare:
+        def fit(self, graph):
+            return self
+
+        def predict_proba(self, graph):
+            return np.full((graph.num_nodes, 2), 0.5)
+
+    with pytest.raises(fv.InputError, match=r"^method Bare: it can be compared, but not saved: it has no get_params"):
+        files.save_model(Bare(), tmp_path)
+
+    class Half(Halfway):
+        tensors, restore = fv.Estimator.tensors, fv.Estimator.restore
+
+    with pytest.raises(fv.FairviewError, match=r"^Half can't be saved: it has no tensors\(\)"):
+        Half().fit(table_graph).save(tmp_path)
 
 
 # --- missing, swapped, not files --------------------------------------------------------------------------------------
@@ -145,7 +218,7 @@ def test_files_of_two_models_do_not_mix(table_graph, run, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format": 2}, r"format 2; this version reads 1"),
+        ({"format": 3}, r"format 3; this version reads 1 and 2"),
         ({"format": None}, r"format None"),
         ({"method": "os.system"}, r"unknown method 'os\.system'"),
         ({"method": "fairview.methods.vanilla.Vanilla"}, "unknown method"),

@@ -190,10 +190,10 @@ def test_killed_it_goes_on_from_the_last_checkpoint(graph, tmp_path, monkeypatch
 
 @pytest.mark.parametrize("phase", ["discriminator_phase", "classifier_phase", "generator_phase", "validate"])
 def test_interrupted_in_the_middle_of_an_epoch(graph, tmp_path, monkeypatch, phase):
-    from fairview.methods.fairvgnn import Adversarial
+    from fairview.methods.fairvgnn import FairVGNNNetwork
 
     train_run(model("sage"), graph, tmp_path / "whole")
-    real, calls = getattr(Adversarial, phase), []
+    real, calls = getattr(FairVGNNNetwork, phase), []
 
     def interrupted(self: Any, *masks: Any) -> Any:
         calls.append(1)
@@ -202,7 +202,7 @@ def test_interrupted_in_the_middle_of_an_epoch(graph, tmp_path, monkeypatch, pha
             raise KeyboardInterrupt
         return found
 
-    monkeypatch.setattr(Adversarial, phase, interrupted)
+    monkeypatch.setattr(FairVGNNNetwork, phase, interrupted)
     assert train_run(model("sage"), graph, tmp_path / "a")["interrupted"]
     monkeypatch.undo()
     train_run(model("sage"), graph, tmp_path / "a", resume=True)

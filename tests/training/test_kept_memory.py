@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from fairview.training import memory
+from fairview.training import kept_memory as memory
 from fairview.training.kept_memory import memory_kept
 
 PAGE_FAULTS = """

@@ -108,6 +108,29 @@ def stratified_splits(
     return splits
 
 
+DEFAULT_SEED = 0
+"""Of the split that a graph without one gets."""
+
+
+def with_default_split(graph: NodeGraph) -> tuple[NodeGraph, tuple[str, ...]]:
+    """The graph itself if it has splits; else with a stratified split, half of it to train, and a note that says so.
+
+    The split depends on the graph alone, so that `fit`, `evaluate` and `compare` agree on it.
+
+    Example:
+        >>> graph = NodeGraph.from_arrays(
+        ...     features=np.zeros((8, 1)), edges=[[], []], labels=[0, 0, 0, 0, 1, 1, 1, 1], sensitive=list("ffmmffmm")
+        ... )
+        >>> split, notes = with_default_split(graph)
+        >>> sorted(split.splits), notes
+        (['test', 'train', 'val'], ('The graph has no split: a stratified one was drawn with seed 0.',))
+    """
+    if graph.splits or not graph.labelled.any():
+        return graph, ()
+    drawn = stratified_splits(graph, repeats=1, seed=DEFAULT_SEED)[0]
+    return graph.with_splits(drawn), (f"The graph has no split: a stratified one was drawn with seed {DEFAULT_SEED}.",)
+
+
 def split_from_column(values: Sequence[str | None], *, name: str = "split") -> Split:
     """A user's own split: each value is train, val (or valid, validation) or test, in any case; empty is in no split.
 

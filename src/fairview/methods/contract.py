@@ -71,7 +71,8 @@ def check_trainable(graph: NodeGraph) -> None:
         raise InputError(f"train: the sensitive attribute '{graph.sensitive_name}' has fewer than two groups.")
     for name in ("train", "val"):
         if name not in graph.splits:
-            raise InputError(f"train: the graph has no split '{name}'; draw one with fv.stratified_splits(graph).")
+            remedy = "draw one: graph.with_splits(fv.stratified_splits(graph)[0])"
+            raise InputError(f"train: the graph has no split '{name}'; {remedy}.")
     if not (graph.split("val") & graph.labelled).any():
         raise InputError("train: no node of the val split has a label; it chooses the epoch that is kept.")
 

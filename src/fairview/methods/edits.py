@@ -17,17 +17,17 @@ from torch import Tensor, nn
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError, quoted
 from fairview.groups import UNKNOWN
-from fairview.methods.contract import features_like, require_fitted
+from fairview.methods.contract import features_like
+from fairview.methods.fitted import Links
 from fairview.methods.parameters import extending
-from fairview.methods.vanilla import Plain, Vanilla
+from fairview.methods.vanilla import Vanilla, VanillaNetwork
 from fairview.nn.pruning import LinkPruning
 from fairview.nn.wasserstein import Hop, group_contrasts, mean_differences
+from fairview.training.state import State
 
 
 class EDITS(Vanilla):
     """Debias the graph, whatever the encoder, and train on it.
-
-    The parameters of `Vanilla`, and:
 
     Args:
         masked_channels: z, how many channels are set to zero: those whose group means differ most.
@@ -66,11 +66,11 @@ class EDITS(Vanilla):
         self.neighbour_share = neighbour_share
         self.sensitive_nodes = sensitive_nodes
 
-    def _network(self, graph: NodeGraph) -> Debiased:
+    def _network(self, graph: NodeGraph) -> EDITSNetwork:
         seen = graph if self.sensitive_channels else graph.without_channels(graph.sensitive_channels)
         mask, pruning = self._debias(seen)
         pruned = seen.replace(adjacency=pruning(seen.features, seen.adjacency))
-        network = Debiased(self, pruned, mask, pruning)
+        network = EDITSNetwork(self, pruned, mask, pruning)
         masked = quoted([name for name, kept in zip(seen.channels, mask, strict=True) if not kept])
         gone = seen.num_edges - pruned.num_edges
         network.notes = (f"EDITS: masked {masked or 'no channel'}; pruned {gone:,} of {seen.num_edges:,} links.",)
@@ -103,14 +103,23 @@ class EDITS(Vanilla):
         )
         return mask.numpy(), pruning
 
+    def blank_modules(self, tensors: State, channels: int) -> dict[str, nn.Module]:
+        """Encoder, mask and classifier, and the rule that prunes links."""
+        groups, length, _ = tensors["pruning.directions"].shape
+        return super().blank_modules(tensors, channels) | {"pruning": LinkPruning(groups, length - 1, channels)}
+
+    def link_filter(self, modules: dict[str, nn.Module]) -> Links:
+        """Pruned links are left out."""
+        return modules["pruning"]
+
     def fair_view(self, graph: NodeGraph) -> NodeGraph:
         """The graph as the encoder sees it: masked channels are zero, pruned links are gone."""
-        require_fitted(self)
+        view = super().fair_view(graph)
         features = features_like(graph, self.facts_.channels)
-        return super().fair_view(graph).replace(adjacency=self.fitted_.pruning(features, graph.adjacency))
+        return view.replace(adjacency=self.fitted_.modules["pruning"](features, graph.adjacency))
 
 
-class Debiased(Plain):
+class EDITSNetwork(VanillaNetwork):
     """The plain network on the pruned graph, with one fixed mask."""
 
     def __init__(self, method: EDITS, graph: NodeGraph, mask: npt.NDArray[np.float64], pruning: LinkPruning) -> None:

@@ -2,25 +2,54 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
 from torch import Tensor
 
 from fairview.data.graph import NodeGraph
+from fairview.errors import FairviewError, InputError, did_you_mean
 from fairview.methods.contract import Facts, Probabilities, require_fitted
+from fairview.methods.parameters import document_parameters
 from fairview.training.state import State
 
 
-class Estimator(BaseEstimator, ABC):  # type: ignore[misc]
-    """Base of all methods. A fitted one has `facts_`, and can turn into tensors and back."""
+class Estimator(ABC):
+    """Base of all methods, in scikit-learn's manner: keyword parameters, `fit`, fitted attributes that end in `_`.
+
+    A method needs `fit` and `predict_proba`. To be saved it also needs `facts_`, set in `fit` to
+    `Facts.of(graph)`, and `tensors` and `restore`, which turn what was learnt into tensors and back.
+    """
 
     facts_: Facts
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if "__init__" in vars(cls):
+            document_parameters(cls)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - scikit-learn's signature
+        """The parameters by name."""
+        names = inspect.signature(type(self).__init__).parameters
+        return {name: getattr(self, name) for name in sorted(names) if name != "self"}
+
+    def set_params(self, **values: Any) -> Self:
+        """Change parameters."""
+        for name, value in values.items():
+            if name not in (known := list(self.get_params())):
+                raise InputError(f"{type(self).__name__}: no parameter '{name}'.{did_you_mean(name, known)}")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        defaults = inspect.signature(type(self).__init__).parameters
+        changed = {n: v for n, v in self.get_params().items() if v is not (d := defaults[n].default) and v != d}
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
 
     @abstractmethod
     def fit(self, graph: NodeGraph) -> Self:
@@ -37,15 +66,22 @@ class Estimator(BaseEstimator, ABC):  # type: ignore[misc]
     def facts(self) -> Facts:
         """What the fitted model remembers of its graph."""
         require_fitted(self)
+        if not isinstance(getattr(self, "facts_", None), Facts):
+            raise FairviewError(
+                f"{type(self).__name__} can't be saved: its fit must set self.facts_ = Facts.of(graph)."
+            )
         return self.facts_
 
-    @abstractmethod
     def tensors(self) -> State:
-        """All that was learnt."""
+        """All that was learnt, as tensors by name; needed to save the model."""
+        raise FairviewError(
+            f"{type(self).__name__} can't be saved: it has no tensors() that returns what was learnt as "
+            "{name: torch.Tensor}, and no restore(tensors, facts) that takes it back."
+        )
 
-    @abstractmethod
-    def restore(self, tensors: State, facts: Facts) -> Self:
-        """The other way round."""
+    def restore(self, tensors: State, facts: Facts) -> Self:  # noqa: ARG002 - a subclass needs them
+        """Take back what `tensors` returned; needed to load the model."""
+        raise FairviewError(f"{type(self).__name__} can't be loaded: it has no restore(tensors, facts).")
 
     def save(self, folder: str | Path) -> None:
         """Write `model.safetensors` and `model.json` into a folder; `fairview.load_model` reads them back."""
@@ -57,6 +93,6 @@ class Estimator(BaseEstimator, ABC):  # type: ignore[misc]
 
 def require_like(tensors: State, pattern: Mapping[str, Tensor]) -> None:
     """The names, shapes and types of a pattern, nothing less and nothing more."""
-    found = {name: (tensor.shape, tensor.dtype) for name, tensor in tensors.items()}
-    if found != {name: (tensor.shape, tensor.dtype) for name, tensor in pattern.items()}:
+    given, expected = ({name: (t.shape, t.dtype) for name, t in each.items()} for each in (tensors, pattern))
+    if given != expected:
         raise ValueError("the tensors are not those of this method")

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairview.data.graph import NodeGraph
+from fairview.data.splits import with_default_split
 from fairview.errors import InputError
 from fairview.methods.contract import Method
 from fairview.metrics.evaluation import Evaluation, Evaluator
@@ -17,7 +18,7 @@ def evaluate(model: Method, graph: NodeGraph, *, split: str = "test", intervals:
     Args:
         model: anything fitted with `predict_proba(graph)` -> (n, 2).
         graph: the graph to predict.
-        split: `train`, `val`, `test`, or `all`.
+        split: `train`, `val`, `test`, or `all`; a graph without splits is divided as `fit` does it.
         intervals: add bootstrap intervals.
 
     Example:
@@ -40,6 +41,7 @@ def evaluate_scores(
     scores: npt.ArrayLike, graph: NodeGraph, *, split: str = "test", intervals: bool = False, threshold: float = 0.5
 ) -> Evaluation:
     """The same for scores of your own, one per node of the graph; above `threshold` counts as positive."""
+    graph, _ = with_default_split(graph)
     values = np.asarray(scores)
     if values.shape != (graph.num_nodes,):
         raise InputError(f"scores: shape {values.shape}; expected ({graph.num_nodes},): one per node of the graph.")

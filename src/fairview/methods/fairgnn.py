@@ -7,27 +7,27 @@ Information*, WSDM 2021. A rival of Table 3 of the FairVGNN paper; its settings 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError
 from fairview.methods.contract import features_like, training_rows
-from fairview.methods.fairvgnn import Weight
-from fairview.methods.parameters import extending
-from fairview.methods.vanilla import Plain, Vanilla
+from fairview.methods.fitted import second_head
+from fairview.methods.parameters import Count, Weight, extending
+from fairview.methods.vanilla import Vanilla, VanillaNetwork
 from fairview.nn.encoders import EncoderSpec
 from fairview.nn.inputs import GraphInputs
 from fairview.nn.losses import classifier_loss, discriminator_loss
 from fairview.nn.paths import Rows, choose_path
 from fairview.training.adam import Adam
 from fairview.training.randomness import Streams
+from fairview.training.state import State
 
 
 class FairGNN(Vanilla):
@@ -35,8 +35,7 @@ class FairGNN(Vanilla):
 
         min over encoder, classifier  max over adversary   L_C + α L_R - β L_A
 
-    The letters are those of its authors' public code, in which α weighs the covariance and β the adversary. The
-    parameters of `Vanilla`, and:
+    The letters are those of its authors' public code, in which α weighs the covariance and β the adversary.
 
     Args:
         covariance_weight: α, of the covariance L_R of predictions and sensitive attribute.
@@ -53,8 +52,8 @@ class FairGNN(Vanilla):
         *,
         covariance_weight: Weight = 4.0,
         adversary_weight: Weight = 0.01,
-        known_sensitive: Annotated[int, Field(ge=1)] | None = 200,
-        labels: Annotated[int, Field(ge=1)] | None = None,
+        known_sensitive: Count | None = 200,
+        labels: Count | None = None,
         **others: Any,
     ) -> None:
         super().__init__(**others)
@@ -63,13 +62,17 @@ class FairGNN(Vanilla):
         self.known_sensitive = known_sensitive
         self.labels = labels
 
-    def _network(self, graph: NodeGraph) -> Estimating:
+    def _network(self, graph: NodeGraph) -> FairGNNNetwork:
         if self.labels is not None:
             graph = with_more_labels(graph, self.labels, Streams(self.seed)["labels"])
-        return Estimating(self, graph)
+        return FairGNNNetwork(self, graph)
+
+    def blank_modules(self, tensors: State, channels: int) -> dict[str, nn.Module]:
+        """Encoder, mask and classifier, and the adversary."""
+        return super().blank_modules(tensors, channels) | second_head(self, tensors, "discriminator")
 
 
-class Estimating(Plain):
+class FairGNNNetwork(VanillaNetwork):
     """One run of FairGNN on one graph: the plain network and its adversary, which is the `discriminator`."""
 
     method: FairGNN
@@ -89,6 +92,10 @@ class Estimating(Plain):
             self.notes += (f"FairGNN: trained on {len(self.train_nodes):,} labels, more than the train split has.",)
         self.sensitive = self.estimate()
         self.optimisers["adversary"] = self.adam(self.discriminator)
+
+    @property
+    def modules(self) -> dict[str, nn.Module]:
+        return super().modules | {"discriminator": self.discriminator}
 
     def adam(self, module: nn.Module) -> Adam:
         return Adam(module.parameters(), self.method.learning_rate, weight_decay=self.method.weight_decay)

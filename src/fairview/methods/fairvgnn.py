@@ -1,46 +1,39 @@
 """FairVGNN: learn which channels to mask against a discriminator, and clamp the encoder where they leak.
 
-Paper: section 4, Algorithm 1. `Adversarial.epoch` is its body: discriminator phase, classifier phase, generator phase,
-clamp. The departures of the published runs from the text, and all ablations, are parameters, never copies.
+Paper: section 4, Algorithm 1. `FairVGNNNetwork.epoch` is its body: discriminator, classifier and generator
+phase, clamp. The departures of the published runs from the text, and all ablations, are parameters, never copies.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, Self
+from functools import partial
+from typing import Any, Literal, Self
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError
-from fairview.methods.network import Network, NetworkMethod
+from fairview.methods.fitted import second_head
+from fairview.methods.network import Network
+from fairview.methods.network_method import NetworkMethod
+from fairview.methods.parameters import Count, Rate, Steps, Weight, extending
 from fairview.methods.presets import preset_settings
-from fairview.nn.encoders import EncoderKind
 from fairview.nn.losses import balanced_weights, classifier_loss, discriminator_loss, generator_loss
-from fairview.nn.paths import PathKind, Rows
+from fairview.nn.mask import ChannelMask
+from fairview.nn.paths import Rows
 from fairview.nn.regularisers import Regulariser, clamp_all, clamp_columns, limit_spectral_norm
-from fairview.propagation.operators import OperatorKind
 from fairview.training.adam import Adam
+from fairview.training.state import State
 
 Phase = Literal["discriminator", "classifier", "generator"]
-Steps = Annotated[int, Field(ge=0)]
-Rate = Annotated[float, Field(gt=0, le=1e30)]  # what float32 can hold, with room to divide
-Weight = Annotated[float, Field(ge=0, le=1e30)]
-Threads = Annotated[int, Field(ge=1, le=1024)]
 
 
 class FairVGNN(NetworkMethod):
     """Fair views and adaptive weight clamping.
 
     Args:
-        encoder: `gcn`, `gin`, `sage`, `mlp`, or any module with `forward(x, edge_index)`.
-        operator: what the encoder propagates with, `gcn`, `mean` or `sum`; by default its own.
-        self_loops: how many each node gets; for GIN, 1 + eps.
-        hidden: width of the encoder.
-        depth: layers of the encoder; by default one, two for SAGE.
-        dropout: between the encoder's layers.
         views: K, the number of masks.
         temperature: τ of the Gumbel-softmax.
         mask: `soft` masks, or `hard` ones with the gradient of the soft (straight through).
@@ -62,17 +55,8 @@ class FairVGNN(NetworkMethod):
         balanced_discriminator: let every group weigh the same in L_d; the training of Theorem 1 needs it when
             groups differ in size (docs/theory.md).
         sensitive_nodes: nodes whose sensitive attribute the discriminator learns from, `all` or `train`.
-        sensitive_channels: False leaves the channels of the sensitive attribute out of the features.
         adversary_sample: draw so many nodes for each discriminator and generator step; None takes all.
         predict_from: average the `logits` of the K views, or predict from their mean `view` (Algorithm 1).
-        epochs: of training.
-        selection_weight: of the gaps in the selection rule.
-        patience: stop after so many epochs without a better one.
-        path: `auto` collapses where that is exact, `general` goes view by view.
-        precision: `float32` or `float64`.
-        device: where to compute, as torch names it; draws are the same on all of them.
-        threads: of torch; chosen by the size of the problem if None.
-        seed: of everything random.
 
     Attributes:
         keep_probability_: {channel: probability of being kept}, the softmax of the mask's scores.
@@ -87,22 +71,17 @@ class FairVGNN(NetworkMethod):
         (1000, 2)
     """
 
+    @extending(NetworkMethod)
     def __init__(
         self,
         *,
-        encoder: EncoderKind | nn.Module = "gcn",
-        operator: OperatorKind | None = None,
-        self_loops: Weight = 1.0,
-        hidden: Annotated[int, Field(ge=1)] = 16,
-        depth: Annotated[int, Field(ge=1)] | None = None,
-        dropout: Annotated[float, Field(ge=0, lt=1)] = 0.5,
-        views: Annotated[int, Field(ge=1)] = 10,
+        views: Count = 10,
         temperature: Rate = 1.0,
         mask: Literal["soft", "hard"] = "soft",
         feature_masks: bool = True,
         mask_density_weight: Weight = 0.5,
         weight_regulariser: Regulariser = "adaptive",
-        clamp_threshold: Rate = 0.1,
+        clamp_threshold: Rate = 1.0,
         classifier_clamp: Rate | None = None,
         discriminator_steps: Steps = 5,
         classifier_steps: Steps = 10,
@@ -113,26 +92,13 @@ class FairVGNN(NetworkMethod):
         learning_rate_encoder: Rate = 0.001,
         encoder_updates: tuple[Phase, ...] = ("discriminator", "classifier", "generator"),
         discriminator_encoder_mode: Literal["train", "eval"] = "train",
-        balanced_discriminator: bool = False,
+        balanced_discriminator: bool = True,
         sensitive_nodes: Literal["all", "train"] = "all",
-        sensitive_channels: bool = True,
-        adversary_sample: Annotated[int, Field(ge=1)] | None = None,
+        adversary_sample: Count | None = None,
         predict_from: Literal["logits", "view"] = "logits",
-        epochs: Annotated[int, Field(ge=1)] = 200,
-        selection_weight: Weight = 1.0,
-        patience: Annotated[int, Field(ge=1)] | None = None,
-        path: PathKind = "auto",
-        precision: Literal["float32", "float64"] = "float32",
-        device: str = "cpu",
-        threads: Threads | None = None,
-        seed: Annotated[int, Field(ge=0)] = 0,
+        **others: Any,
     ) -> None:
-        self.encoder = encoder
-        self.operator = operator
-        self.self_loops = self_loops
-        self.hidden = hidden
-        self.depth = depth
-        self.dropout = dropout
+        super().__init__(**others)
         self.views = views
         self.temperature = temperature
         self.mask = mask
@@ -152,17 +118,8 @@ class FairVGNN(NetworkMethod):
         self.discriminator_encoder_mode = discriminator_encoder_mode
         self.balanced_discriminator = balanced_discriminator
         self.sensitive_nodes = sensitive_nodes
-        self.sensitive_channels = sensitive_channels
         self.adversary_sample = adversary_sample
         self.predict_from = predict_from
-        self.epochs = epochs
-        self.selection_weight = selection_weight
-        self.patience = patience
-        self.path = path
-        self.precision = precision
-        self.device = device
-        self.threads = threads
-        self.seed = seed
 
     @classmethod
     def from_preset(cls, dataset: str, encoder: str = "gcn", *, preset: str = "paper", **changes: Any) -> Self:
@@ -174,17 +131,27 @@ class FairVGNN(NetworkMethod):
         """
         return cls(**preset_settings(preset, dataset, encoder) | changes)
 
-    def _network(self, graph: NodeGraph) -> Adversarial:
-        return Adversarial(self, graph)
+    def _network(self, graph: NodeGraph) -> FairVGNNNetwork:
+        return FairVGNNNetwork(self, graph)
+
+    def blank_modules(self, tensors: State, channels: int) -> dict[str, nn.Module]:
+        """Encoder, mask and classifier, and the discriminator."""
+        return super().blank_modules(tensors, channels) | second_head(self, tensors, "discriminator")
+
+    @property
+    def learns_masks(self) -> bool:
+        """Whether the channel mask is learnt."""
+        return self.feature_masks
 
 
-class Adversarial(Network):
+class FairVGNNNetwork(Network):
     """One run of FairVGNN on one graph: everything that is trained, and how."""
 
     method: FairVGNN
 
     def __init__(self, method: FairVGNN, graph: NodeGraph) -> None:
-        super().__init__(method, graph, views=method.views, masked=method.feature_masks)
+        mask = partial(ChannelMask, temperature=method.temperature, hard=method.mask == "hard")
+        super().__init__(method, graph, views=method.views, mask=mask if method.feature_masks else None)
         if method.weight_regulariser != "none" and not self.encoder.first_weights:
             raise InputError(
                 "encoder: none of its weights acts on the channels, so that nothing can be clamped. "
@@ -213,6 +180,15 @@ class Adversarial(Network):
         everyone = len(self.known) == graph.num_nodes
         self.everyone = self.path.on()
         self.those_known = self.everyone if everyone else self.path.on(self.known)
+
+    @property
+    def modules(self) -> dict[str, nn.Module]:
+        return super().modules | {"discriminator": self.discriminator}
+
+    @property
+    def evaluation_masks(self) -> Tensor:
+        masks = super().evaluation_masks
+        return masks.mean(dim=0, keepdim=True) if self.method.predict_from == "view" else masks
 
     def epoch(self) -> dict[str, float]:
         """Algorithm 1, lines 2 to 15."""

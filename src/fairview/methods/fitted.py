@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from fairview.data.adjacency import Adjacency
 from fairview.data.graph import NodeGraph
 from fairview.methods.contract import features_like
 from fairview.methods.estimator import require_like
@@ -17,9 +19,10 @@ from fairview.nn.encoders import Encoder, EncoderSpec, ForeignEncoder
 from fairview.nn.inputs import GraphInputs
 from fairview.nn.mask import ChannelMask
 from fairview.nn.paths import choose_path
-from fairview.nn.pruning import LinkPruning
 from fairview.propagation.operators import Operator
 from fairview.training.state import State, copied, load_modules, module_state, module_tensors
+
+Links = Callable[[npt.NDArray[np.floating[Any]], Adjacency], Adjacency]
 
 
 class Fitted:
@@ -28,22 +31,21 @@ class Fitted:
     Attributes:
         encoder: in evaluation mode.
         classifier: the head of the label.
-        discriminator: the head of the sensitive group, if there is one.
+        modules: all parts by name.
+        links: what makes the links of a graph those that the encoder sees, if the method changes them.
         mask: the channel mask, if it was learnt.
-        pruning: which links are left out before anything else, if any.
         evaluation_masks: the masks that prediction averages over, (views, channels).
         clamp_mask: p of the last clamp before the kept epoch, (channels,).
     """
 
     def __init__(
-        self, modules: dict[str, nn.Module], *, evaluation_masks: Tensor, clamp_mask: Tensor, masked: bool
+        self, method: Any, modules: dict[str, nn.Module], *, evaluation_masks: Tensor, clamp_mask: Tensor
     ) -> None:
         self.modules = modules
+        self.links: Links | None = method.link_filter(modules)
         self.encoder: Any = modules["encoder"]
         self.classifier: Any = modules["classifier"]
-        self.discriminator: Any = modules.get("discriminator")
-        self.pruning: Any = modules.get("pruning")
-        self.mask: Any = modules["mask"] if masked else None
+        self.mask: Any = modules["mask"] if method.learns_masks else None
         self.evaluation_masks, self.clamp_mask = evaluation_masks, clamp_mask
         for module in modules.values():
             module.eval()
@@ -61,17 +63,15 @@ class Fitted:
         if len(masks) == 0 or bool(((masks < 0) | (masks > 1)).any()):
             raise ValueError("the masks are not between 0 and 1")
         with torch.device("meta"):  # a file may claim any width: no memory is taken before its tensors fit
-            blank = module_tensors(_blank_modules(method, tensors, channels))
+            blank = module_tensors(method.blank_modules(tensors, channels))
             row = torch.empty(channels, dtype=getattr(torch, method.precision))
             require_like(tensors, blank | {"evaluation_masks": row.expand(len(masks), -1), "clamp_mask": row})
-        modules = _blank_modules(method, tensors, channels)
+        modules = method.blank_modules(tensors, channels)
         load_modules(modules, tensors)
         for module in modules.values():
             module.to(method.device)
-        masked = bool(getattr(method, "feature_masks", False))
-        return cls(
-            modules, evaluation_masks=masks.to(method.device), clamp_mask=clamp_mask.to(method.device), masked=masked
-        )
+        masks, clamp_mask = masks.to(method.device), clamp_mask.to(method.device)
+        return cls(method, modules, evaluation_masks=masks, clamp_mask=clamp_mask)
 
     @torch.no_grad()
     def scores(self, graph: NodeGraph, channels: tuple[str, ...]) -> npt.NDArray[np.float64]:
@@ -84,32 +84,36 @@ class Fitted:
     def representations(self, graph: NodeGraph, channels: tuple[str, ...]) -> npt.NDArray[np.floating[Any]]:
         """Mean representation over the views, (n, hidden)."""
         inputs = self._inputs(graph, channels)
-        total = torch.stack([self.encoder(inputs.x * mask, inputs) for mask in self.evaluation_masks]).mean(dim=0)
-        found: npt.NDArray[np.floating[Any]] = total.cpu().numpy()
-        return found
+        views = torch.stack([self.encoder(inputs.x * mask, inputs) for mask in self.evaluation_masks])
+        mean: npt.NDArray[np.floating[Any]] = views.mean(dim=0).cpu().numpy()
+        return mean
 
     def _inputs(self, graph: NodeGraph, channels: tuple[str, ...]) -> GraphInputs:
         operator = self.encoder.spec.propagation if isinstance(self.encoder, Encoder) else None
         weight = self.classifier.weight
         features = features_like(graph, channels)
-        links = graph.adjacency if self.pruning is None else self.pruning(features, graph.adjacency)
+        links = graph.adjacency if self.links is None else self.links(features, graph.adjacency)
         return GraphInputs(features, links, operator, device=weight.device, dtype=weight.dtype)
 
 
-def _blank_modules(method: Any, tensors: State, channels: int) -> dict[str, nn.Module]:
-    """The modules of a method before its weights are copied into them; the heads that have a weight are there."""
+def encoder_modules(method: Any, tensors: State, channels: int) -> dict[str, nn.Module]:
+    """Encoder, channel mask and classifier of a method before its weights are copied into them."""
     encoder, _ = make_encoder(method, channels, seed=0)
     width = encoder.spec.hidden if isinstance(encoder, Encoder) else tensors["classifier.weight"].shape[1]
-    modules: dict[str, nn.Module] = {"encoder": encoder, "mask": ChannelMask(channels)}
-    modules["classifier"] = nn.Linear(width, 1)
-    if "discriminator.weight" in tensors:
-        modules["discriminator"] = nn.Linear(width, len(tensors["discriminator.weight"]))
+    modules: dict[str, nn.Module] = {
+        "encoder": encoder,
+        "mask": ChannelMask(channels),
+        "classifier": nn.Linear(width, 1),
+    }
     for module in modules.values():
         module.to(getattr(torch, method.precision))
-    if "pruning.directions" in tensors:  # always in float64
-        groups, length, _ = tensors["pruning.directions"].shape
-        modules["pruning"] = LinkPruning(groups, length - 1, channels)
     return modules
+
+
+def second_head(method: Any, tensors: State, name: str) -> dict[str, nn.Module]:
+    """A further linear head of the width of the classifier, with as many outputs as the tensors have."""
+    outputs, width = len(tensors[f"{name}.weight"]), tensors["classifier.weight"].shape[1]
+    return {name: nn.Linear(width, outputs, dtype=getattr(torch, method.precision))}
 
 
 def make_encoder(method: Any, channels: int, seed: int) -> tuple[Encoder | ForeignEncoder, Operator | None]:

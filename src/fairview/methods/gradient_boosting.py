@@ -12,9 +12,9 @@ import numpy.typing as npt
 import torch
 from pydantic import Field
 from scipy.special import expit, logit
-from sklearn.ensemble import GradientBoostingClassifier
 
 from fairview.data.graph import NodeGraph
+from fairview.data.splits import with_default_split
 from fairview.methods.contract import Facts, Probabilities, channels_seen, features_like, require_fitted, training_rows
 from fairview.methods.estimator import Estimator, require_like
 from fairview.methods.settings import check_settings
@@ -48,7 +48,10 @@ class GradientBoosting(Estimator):
         self.sensitive_channels = sensitive_channels
 
     def fit(self, graph: NodeGraph) -> Self:
+        from sklearn.ensemble import GradientBoostingClassifier
+
         check_settings(type(self), self.get_params(deep=False))
+        graph, notes = with_default_split(graph)
         channels = channels_seen(graph, self.sensitive_channels)
         rows = training_rows(graph)
         model = GradientBoostingClassifier(
@@ -60,7 +63,7 @@ class GradientBoosting(Estimator):
         model.fit(features_like(graph, channels)[rows], graph.labels[rows])
         prior = float(logit(graph.labels[rows].mean()))
         self.forest_ = Forest.grown([tree.tree_ for tree in model.estimators_[:, 0]], self.learning_rate, prior)
-        self.facts_ = Facts.of(graph, channels)
+        self.facts_, self.notes_ = Facts.of(graph, channels), notes
         return self
 
     def predict_proba(self, graph: NodeGraph) -> Probabilities:

@@ -8,10 +8,9 @@ import numpy as np
 import torch
 from pydantic import Field
 from scipy.special import expit
-from sklearn.linear_model import LogisticRegression as SkLogisticRegression
-from sklearn.preprocessing import StandardScaler
 
 from fairview.data.graph import NodeGraph
+from fairview.data.splits import with_default_split
 from fairview.methods.contract import Facts, Probabilities, channels_seen, features_like, require_fitted, training_rows
 from fairview.methods.estimator import Estimator, require_like
 from fairview.methods.settings import check_settings
@@ -36,7 +35,11 @@ class LogisticRegression(Estimator):
         self.sensitive_channels = sensitive_channels
 
     def fit(self, graph: NodeGraph) -> Self:
+        from sklearn.linear_model import LogisticRegression as SkLogisticRegression
+        from sklearn.preprocessing import StandardScaler
+
         check_settings(type(self), self.get_params(deep=False))
+        graph, notes = with_default_split(graph)
         channels = channels_seen(graph, self.sensitive_channels)
         rows = training_rows(graph)
         features = features_like(graph, channels)[rows].astype(np.float64)
@@ -45,7 +48,7 @@ class LogisticRegression(Estimator):
         model.fit(scaler.transform(features), graph.labels[rows])
         self.weights_ = model.coef_[0] / scaler.scale_
         self.bias_ = float(model.intercept_[0] - self.weights_ @ scaler.mean_)
-        self.facts_ = Facts.of(graph, channels)
+        self.facts_, self.notes_ = Facts.of(graph, channels), notes
         return self
 
     def predict_proba(self, graph: NodeGraph) -> Probabilities:

@@ -5,15 +5,13 @@ Paper: section 3, Table 1. S0 masks nothing, S1 ranks the channels before propag
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field
 from torch import Tensor
 
 from fairview.data.graph import NodeGraph
-from fairview.methods.contract import require_fitted
-from fairview.methods.parameters import extending
-from fairview.methods.vanilla import Plain, Vanilla
+from fairview.methods.parameters import Count, Steps, extending
+from fairview.methods.vanilla import Vanilla, VanillaNetwork
 from fairview.propagation.mask_by_correlation import Strategy, mask_by_correlation
 
 
@@ -21,7 +19,6 @@ class Masking(Vanilla):
     """`Vanilla` without the channels that correlate most with the sensitive attribute.
 
     The channels are chosen on the graph of `fit`; any other graph is predicted without the same ones.
-    The parameters of `Vanilla`, and:
 
     Args:
         strategy: `S0` masks nothing, `S1` ranks by the correlation of X, `S2` by that of S^hops X.
@@ -34,8 +31,8 @@ class Masking(Vanilla):
         self,
         *,
         strategy: Strategy = "S2",
-        top_k: Annotated[int, Field(ge=0)] = 4,
-        hops: Annotated[int, Field(ge=1)] = 1,
+        top_k: Steps = 4,
+        hops: Count = 1,
         **others: Any,
     ) -> None:
         super().__init__(**others)
@@ -43,17 +40,11 @@ class Masking(Vanilla):
         self.top_k = top_k
         self.hops = hops
 
-    def _network(self, graph: NodeGraph) -> Masked:
-        return Masked(self, graph)
-
-    @property
-    def keep_probability_(self) -> dict[str, float]:
-        """0 for the masked channels, 1 for the others."""
-        require_fitted(self)
-        return dict(zip(self.facts_.channels, self.fitted_.evaluation_masks[0].tolist(), strict=True))
+    def _network(self, graph: NodeGraph) -> MaskingNetwork:
+        return MaskingNetwork(self, graph)
 
 
-class Masked(Plain):
+class MaskingNetwork(VanillaNetwork):
     """The plain network with one fixed mask, in training as in prediction."""
 
     def __init__(self, method: Masking, graph: NodeGraph) -> None:

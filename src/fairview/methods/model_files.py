@@ -1,8 +1,8 @@
 """How does a model survive on disk? `model.safetensors` with the tensors, `model.json` with everything else.
 
-No pickle: tensors are read as numbers, and the JSON names methods and encoders from a closed list only. `model.json` is
-written in one canonical form and holds the sha256 of the tensors and of itself, so that every changed byte and every
-truncation is noticed before anything is used.
+No pickle: tensors are read as numbers, and the JSON names methods and encoders from a closed list only. Code of your
+own is handed to `load_model`, never looked up by name. `model.json` is written in one canonical form and holds the
+sha256 of the tensors and of itself: every changed byte and every truncation is noticed before anything is used.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ from torch import nn
 
 from fairview._version import __version__
 from fairview.atomic import write_atomic
-from fairview.errors import FairviewError, ModelFileError
+from fairview.errors import FairviewError, InputError, ModelFileError
 from fairview.methods.contract import Facts
 from fairview.methods.estimator import Estimator
 from fairview.methods.registry import METHODS, name_of
 from fairview.methods.settings import check_settings
 from fairview.training.state import State
 
-FORMAT = 1
+FORMAT = 2
+"""Format 1, of version 0.1.0, has the sha256 of the JSON in a line below it, and is still read."""
+
 LARGEST = 1024**3
 """Bytes of a model file that are read at most."""
 
@@ -38,6 +40,7 @@ _FOREIGN = {"foreign": True}
 def save_model(model: Estimator, folder: str | Path) -> None:
     """Write `model.safetensors` and `model.json` into a folder, each atomically, the JSON last."""
     folder = Path(folder)
+    check_saveable(model)
     tensors, facts = model.tensors(), model.facts()
     payload = safetensors.torch.save({name: tensor.contiguous().clone() for name, tensor in tensors.items()})
     parameters = {name: _plain(value) for name, value in model.get_params(deep=False).items()}
@@ -53,11 +56,26 @@ def save_model(model: Estimator, folder: str | Path) -> None:
     write_atomic(folder / "model.json", canonical(document))
 
 
-def load_model(folder: str | Path, *, encoder: nn.Module | None = None, device: str = "cpu") -> Estimator:
+def check_saveable(model: object) -> None:
+    """Say what a class of the user's lacks before work is spent on it."""
+    lacking = [
+        name for name in ("get_params", "facts", "tensors", "restore") if not callable(getattr(model, name, None))
+    ]
+    if lacking:
+        raise InputError(
+            f"method {type(model).__name__}: it can be compared, but not saved: it has no {', '.join(lacking)}. "
+            "Derive it from fairview.Estimator, and add tensors() and restore(tensors, facts)."
+        )
+
+
+def load_model(
+    folder: str | Path, *, method: type | None = None, encoder: nn.Module | None = None, device: str = "cpu"
+) -> Estimator:
     """Read a model back.
 
     Args:
         folder: where `save` put it.
+        method: for a model of a class of your own that is not registered, that class.
         encoder: for a model that was trained with a module of your own, that module (its weights are replaced).
         device: where it shall compute; where it was trained makes no difference.
 
@@ -69,12 +87,10 @@ def load_model(folder: str | Path, *, encoder: nn.Module | None = None, device: 
     payload = _read(folder / "model.safetensors")
     if hashlib.sha256(payload).hexdigest() != document.get("tensors_sha256"):
         raise ModelFileError(f"{folder / 'model.safetensors'}: does not match its sha256; it is damaged or changed.")
-    if document.get("format") != FORMAT:
-        raise ModelFileError(f"{folder / 'model.json'}: format {document.get('format')}; this version reads {FORMAT}.")
-    entry = METHODS.get(document.get("method"))
-    if entry is None:
-        raise ModelFileError(f"{folder / 'model.json'}: unknown method {document.get('method')!r}.")
-    method = entry.method
+    if document.get("format") not in (1, FORMAT):
+        known = f"this version reads 1 and {FORMAT}"
+        raise ModelFileError(f"{folder / 'model.json'}: format {document.get('format')}; {known}.")
+    kind = _class_of(folder, document.get("method"), method)
     try:
         parameters = dict(document["parameters"])
         if parameters.get("encoder") == _FOREIGN:
@@ -86,11 +102,11 @@ def load_model(folder: str | Path, *, encoder: nn.Module | None = None, device: 
         parameters = {name: tuple(v) if isinstance(v, list) else v for name, v in parameters.items()}
         if "device" in parameters:
             parameters["device"] = device
-        check_settings(method, parameters)
+        check_settings(kind, parameters)
         facts = Facts.model_validate_json(json.dumps(document["facts"]))
         _check_recipe(facts)
         tensors = safetensors.torch.load(payload)  # safe: numbers only, and their sha256 is checked above
-        restored: Estimator = method(**parameters).restore(_finite(tensors), facts)
+        restored: Estimator = kind(**parameters).restore(_finite(tensors), facts)
         return restored
     except ModelFileError:
         raise
@@ -101,26 +117,43 @@ def load_model(folder: str | Path, *, encoder: nn.Module | None = None, device: 
 
 
 def canonical(document: Mapping[str, Any]) -> bytes:
-    """The one form in which a document is written, with the sha256 of the rest as its last line."""
-    body = json.dumps(dict(document), sort_keys=True, indent=1, ensure_ascii=True, allow_nan=False)
-    return (body + "\n" + hashlib.sha256(body.encode()).hexdigest() + "\n").encode()
+    """The one form in which a document is written: as JSON whose `sha256` is that of the same text without it."""
+    rest = {name: value for name, value in document.items() if name != "sha256"}
+    return _text(rest | {"sha256": hashlib.sha256(_text(rest)).hexdigest()})
 
 
 def checked(content: bytes, name: str | Path) -> dict[str, Any]:
     """The document, if every byte is as `canonical` wrote it."""
-    body, _, rest = content.rpartition(b"}\n")
-    body += b"}"
-    if rest != hashlib.sha256(body).hexdigest().encode() + b"\n":
-        raise ModelFileError(f"{name}: does not match its own sha256; it is damaged or changed.")
+    body, brace, last_line = content.rpartition(b"}\n")
     try:
-        document = json.loads(body)
-        as_written = isinstance(document, dict) and canonical(document) == content
-    except (ValueError, RecursionError):
-        raise ModelFileError(f"{name}: is not JSON.") from None
-    if not as_written:  # repeated keys, for example, which readers of JSON disagree about
-        raise ModelFileError(f"{name}: is not a model.")
-    found: dict[str, Any] = document
-    return found
+        document = json.loads(body + brace)
+        # a line below the object: format 1. Repeated keys, which readers of JSON disagree about, are not as written.
+        old = _text(document) + hashlib.sha256(_text(document)[:-1]).hexdigest().encode() + b"\n" if last_line else b""
+        as_written = isinstance(document, dict) and content == (old or canonical(document))
+    except (TypeError, ValueError, RecursionError):
+        as_written = False
+    if not as_written:
+        raise ModelFileError(f"{name}: does not match its own sha256; it is damaged or changed.")
+    checked_document: dict[str, Any] = document
+    return checked_document
+
+
+def _text(document: Any) -> bytes:
+    return (json.dumps(document, sort_keys=True, indent=1, ensure_ascii=True, allow_nan=False) + "\n").encode()
+
+
+def _class_of(folder: Path, name: Any, given: type | None) -> Any:
+    """The class of a method: registered under the name that the file has, or given and of that name."""
+    if given is not None and (spec := name_of(given)) != name:
+        raise ModelFileError(f"{folder}: holds a model of '{name}', not of '{spec}'.")
+    if given is not None or name in METHODS:
+        return given or METHODS[name].method
+    if isinstance(name, str) and ":" in name:
+        raise ModelFileError(
+            f"{folder}: holds a model of '{name}', which is not registered; pass its class: "
+            f"load_model(folder, method={name.rpartition(':')[2]})."
+        )
+    raise ModelFileError(f"{folder / 'model.json'}: unknown method {name!r}.")
 
 
 def _read(path: Path) -> bytes:

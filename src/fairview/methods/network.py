@@ -1,179 +1,49 @@
-"""What do all methods that train an encoder share? The estimator's manners, and the network behind it."""
+"""What is trained? Encoder, masks, heads, optimisers and random streams, shared by all methods with an encoder."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from fairview.data.graph import NodeGraph
-from fairview.errors import InputError, ModelFileError
-from fairview.methods.contract import (
-    Facts,
-    Probabilities,
-    channels_seen,
-    check_trainable,
-    features_like,
-    require_fitted,
-    training_rows,
-)
-from fairview.methods.estimator import Estimator
+from fairview.errors import InputError
+from fairview.methods.contract import channels_seen, features_like, training_rows
 from fairview.methods.fitted import Fitted, make_encoder
-from fairview.methods.settings import check_settings
 from fairview.metrics.evaluation import Evaluation, Evaluator
 from fairview.nn.encoders import Encoder, ForeignEncoder
 from fairview.nn.inputs import GraphInputs
 from fairview.nn.losses import classifier_loss
 from fairview.nn.mask import ChannelMask
 from fairview.nn.paths import Rows, choose_path
-from fairview.propagation.node_order import neighbours_together
 from fairview.training.adam import Adam
-from fairview.training.kept_memory import memory_kept
-from fairview.training.loop import Loop, Progress, TrainingError
-from fairview.training.machine import check_device, torch_threads
-from fairview.training.randomness import Streams, isolated_randomness
-from fairview.training.selection import Rule, SelectionRule
+from fairview.training.loop import TrainingError
+from fairview.training.randomness import Streams
 from fairview.training.state import State, below, copied, load_modules, module_state, prefixed
-
-Watch = Callable[[Progress, Any], None]
-
-
-class NetworkMethod(Estimator):
-    """A method that trains an encoder. A subclass lists its parameters in `__init__` and makes its `Network`."""
-
-    encoder: str | nn.Module
-    hidden: int
-    depth: int | None
-    epochs: int
-    patience: int | None
-    selection_weight: float
-    device: str
-    threads: int | None
-    seed: int
-
-    @abstractmethod
-    def _network(self, graph: NodeGraph) -> Network:
-        """All that is trained, for one graph."""
-
-    def fit(self, graph: NodeGraph, *, watch: Watch | None = None, resume: Resume | None = None) -> Self:
-        """Train on the labelled nodes of the train split; the epoch that is best on the val split is kept.
-
-        Args:
-            graph: with the splits `train` and `val`.
-            watch: called after each epoch with the progress and the network: for progress bars and checkpoints.
-            resume: progress and state of an earlier run to go on from, bit by bit.
-        """
-        check_settings(type(self), self.get_params(deep=False))
-        check_device(self.device)
-        check_trainable(graph)
-        with torch_threads(self.thread_count(graph)), memory_kept(), isolated_randomness(self.seed):
-            network = self._network(self._laid_out(graph))
-            progress = Progress()
-            if resume is not None:
-                progress = resume[0]
-                _load(network, resume[1])
-            loop = Loop(
-                epochs=self.epochs,
-                rule=self._rule(network),
-                patience=self.patience,
-                watch=None if watch is None else lambda reached: watch(reached, network),
-            )
-            progress = loop.run(network, progress)
-        self.fitted_ = network.fitted(progress.best)
-        self.facts_ = Facts.of(graph, network.channels)
-        self.history_, self.best_epoch_ = progress.history, progress.best_epoch
-        self.selection_notes_, self.interrupted_ = progress.left_out, progress.interrupted
-        self.notes_ = network.notes
-        return self
-
-    def _rule(self, network: Network) -> Rule:  # noqa: ARG002 - a subclass may look at it
-        """Which epoch is kept."""
-        return SelectionRule(self.selection_weight)
-
-    def thread_count(self, graph: NodeGraph) -> int:
-        """As given, or by the size of the problem: where a step is short, a second thread only gets in the way."""
-        if self.threads is not None:
-            return self.threads
-        return torch.get_num_threads() if self._leaves_cache(graph) else 1
-
-    def _laid_out(self, graph: NodeGraph) -> NodeGraph:
-        """The graph as training sees it: neighbours near each other in memory, where that matters (docs/adr/0013).
-
-        A module of the user's own may know nodes by their number, so that it sees them as they are.
-        """
-        own = isinstance(self.encoder, nn.Module)
-        return neighbours_together(graph) if self._leaves_cache(graph) and not own else graph
-
-    def _leaves_cache(self, graph: NodeGraph) -> bool:
-        """Whether a training step works on more than the processor's cache holds."""
-        collapsed = self.encoder in ("mlp", "gcn", "gin") and self.depth in (None, 1)  # block by block
-        return not collapsed and graph.num_nodes * self.hidden * getattr(self, "views", 1) >= _WIDE
-
-    @property
-    def keep_probability_(self) -> dict[str, float]:
-        """Probability of being kept, by channel."""
-        require_fitted(self)
-        mask = self.fitted_.mask
-        kept = self.fitted_.evaluation_masks.mean(dim=0) if mask is None else mask.keep_probability
-        return dict(zip(self.facts_.channels, kept.tolist(), strict=True))
-
-    def predict_proba(self, graph: NodeGraph) -> Probabilities:
-        """Probabilities of the negative and the positive class, (n, 2), for any graph with the same channels."""
-        require_fitted(self)
-        with torch_threads(self.thread_count(graph)):
-            positive = self.fitted_.scores(graph, self.facts_.channels)
-        if wrong := int(np.isnan(positive).sum()):
-            reason = "the features are far beyond those of the training, or the model is broken"
-            raise InputError(f"predict: {wrong:,} of {len(positive):,} scores are not a number; {reason}.")
-        return np.stack([1 - positive, positive], axis=1)
-
-    def representations(self, graph: NodeGraph) -> npt.NDArray[np.floating[Any]]:
-        """What the heads see of each node, (n, hidden), the mean over the views."""
-        require_fitted(self)
-        with torch_threads(self.thread_count(graph)):
-            return self.fitted_.representations(graph, self.facts_.channels)
-
-    def fair_view(self, graph: NodeGraph) -> NodeGraph:
-        """The graph with the mean of the masked views as its features (X̃ of Algorithm 1)."""
-        require_fitted(self)
-        mean = self.fitted_.evaluation_masks.mean(dim=0).cpu().numpy()
-        return graph.with_features(features_like(graph, self.facts_.channels) * mean, self.facts_.channels)
-
-    def tensors(self) -> State:
-        require_fitted(self)
-        return self.fitted_.tensors()
-
-    def restore(self, tensors: State, facts: Facts) -> Self:
-        check_settings(type(self), self.get_params(deep=False))
-        self.facts_ = facts
-        self.fitted_ = Fitted.from_tensors(self, tensors, len(facts.channels))
-        return self
-
-
-Resume = tuple[Progress, State]
 
 
 class Network(ABC):
-    """All that is trained, on one graph: encoder, mask, heads, optimisers, random streams.
+    """All that is trained, on one graph. A subclass adds its heads and optimisers, and says what an epoch is.
 
     Args:
         method: the parameters.
         graph: with splits.
         views: number of masks.
-        masked: whether the masks are learnt; otherwise they are all ones.
+        mask: makes the learnt channel mask from the number of channels; without it the masks are all ones.
     """
 
     notes: tuple[str, ...] = ()
     """What a user should know about how the method went about this graph."""
 
-    def __init__(self, method: Any, graph: NodeGraph, *, views: int, masked: bool) -> None:
-        self.method, self.graph, self.views, self.masked = method, graph, views, masked
+    def __init__(
+        self, method: Any, graph: NodeGraph, *, views: int = 1, mask: Callable[[int], ChannelMask] | None = None
+    ) -> None:
+        self.method, self.graph, self.views, self.masked = method, graph, views, mask is not None
         self.streams = Streams(method.seed)
         self.dtype, self.device = getattr(torch, method.precision), torch.device(method.device)
         self.channels = channels_seen(graph, method.sensitive_channels)
@@ -184,8 +54,7 @@ class Network(ABC):
         features = features_like(graph, self.channels)
         self.inputs = GraphInputs(features, graph.adjacency, operator, device=self.device, dtype=self.dtype)
         self.path = choose_path(self.encoder, self.inputs, method.path)
-        temperature, hard = getattr(method, "temperature", 1.0), getattr(method, "mask", "soft") == "hard"
-        self.mask = ChannelMask(len(self.channels), temperature=temperature, hard=hard)
+        self.mask = (mask or ChannelMask)(len(self.channels))
         self.mask.reset_parameters(self.streams["generator"])
         self.mask.to(self.device, self.dtype)
         self.width = output_width(self.encoder, self.inputs)
@@ -228,8 +97,7 @@ class Network(ABC):
         """The K masks of evaluation: one draw of noise for the whole run, rounded with the scores as they are now."""
         if not self.masked:
             return self.ones(1, len(self.channels))
-        masks = self.mask.rounded(self.evaluation_noise)
-        return masks.mean(dim=0, keepdim=True) if getattr(self.method, "predict_from", "logits") == "view" else masks
+        return self.mask.rounded(self.evaluation_noise)
 
     def updates(self, phase: str) -> Sequence[str]:
         """The optimisers that a phase steps."""
@@ -255,8 +123,8 @@ class Network(ABC):
             total += loss.item()
             if parameters:  # none when there are no masks to learn and the encoder rests
                 again = place < len(parts) - 1  # the masks' own graph serves every part
-                found = torch.autograd.grad(loss, parameters, allow_unused=True, retain_graph=again)
-                sums = [_added(one, other) for one, other in zip(sums, found, strict=True)]
+                gradients = torch.autograd.grad(loss, parameters, allow_unused=True, retain_graph=again)
+                sums = [_added(one, other) for one, other in zip(sums, gradients, strict=True)]
         start = 0
         for optimiser in chosen:
             end = start + len(optimiser.parameters)
@@ -283,10 +151,8 @@ class Network(ABC):
 
     @property
     def modules(self) -> dict[str, nn.Module]:
-        found: dict[str, nn.Module] = {"encoder": self.encoder, "classifier": self.classifier, "mask": self.mask}
-        if hasattr(self, "discriminator"):
-            found["discriminator"] = self.discriminator
-        return found
+        """What a model keeps; a subclass adds its further heads."""
+        return {"encoder": self.encoder, "classifier": self.classifier, "mask": self.mask}
 
     @property
     def training_modules(self) -> dict[str, nn.Module]:
@@ -298,10 +164,10 @@ class Network(ABC):
         return module_state(self.modules) | copied(masks)
 
     def state(self) -> State:
-        found = prefixed("now", self.snapshot()) | prefixed("training", module_state(self.training_modules))
+        state = prefixed("now", self.snapshot()) | prefixed("training", module_state(self.training_modules))
         for name, optimiser in self.optimisers.items():
-            found |= prefixed(f"adam.{name}", optimiser.state())
-        return found | prefixed("random", self.streams.state() | {"global": torch.get_rng_state()})
+            state |= prefixed(f"adam.{name}", optimiser.state())
+        return state | prefixed("random", self.streams.state() | {"global": torch.get_rng_state()})
 
     def load_state(self, state: State) -> None:
         now, random = below(state, "now"), below(state, "random")
@@ -316,26 +182,8 @@ class Network(ABC):
     def fitted(self, best: State) -> Fitted:
         """What prediction needs, from the best snapshot."""
         load_modules(self.modules, best)
-        return Fitted(
-            self.modules,
-            evaluation_masks=best["evaluation_masks"].to(self.device),
-            clamp_mask=best["clamp_mask"].to(self.device),
-            masked=self.masked,
-        )
-
-
-# --- small parts ------------------------------------------------------------------------------------------------------
-
-_WIDE = 1_000_000
-"""Numbers in a layer's output, all views, from which on a second thread pays, and a better order of the nodes."""
-
-
-def _load(network: Network, state: State) -> None:
-    """Go on from a state that comes from a file."""
-    try:
-        network.load_state(state)
-    except (KeyError, RuntimeError, TypeError, ValueError):
-        raise ModelFileError("resume: the checkpoint is not of this method and this data.") from None
+        masks = {name: best[name].to(self.device) for name in ("evaluation_masks", "clamp_mask")}
+        return Fitted(self.method, self.modules, **masks)
 
 
 @torch.no_grad()
@@ -344,11 +192,11 @@ def output_width(encoder: Encoder | ForeignEncoder, inputs: GraphInputs) -> int:
     if isinstance(encoder, Encoder):
         return encoder.spec.hidden
     encoder.eval()
-    found = encoder(inputs.x, inputs)
+    output = encoder(inputs.x, inputs)
     encoder.train()
-    if found.ndim != 2 or len(found) != inputs.num_nodes:
-        raise InputError(f"encoder: it returned {tuple(found.shape)}; expected ({inputs.num_nodes}, hidden).")
-    return int(found.shape[1])
+    if output.ndim != 2 or len(output) != inputs.num_nodes:
+        raise InputError(f"encoder: it returned {tuple(output.shape)}; expected ({inputs.num_nodes}, hidden).")
+    return int(output.shape[1])
 
 
 def _added(one: Tensor | None, other: Tensor | None) -> Tensor | None:

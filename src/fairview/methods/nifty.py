@@ -7,19 +7,18 @@ docs/methods/nifty.md.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional
 
 from fairview.data.graph import NodeGraph
 from fairview.methods.contract import features_like, training_rows
-from fairview.methods.parameters import extending
-from fairview.methods.vanilla import Plain, Vanilla
+from fairview.methods.parameters import Count, Share, extending
+from fairview.methods.vanilla import Vanilla, VanillaNetwork
 from fairview.metrics.evaluation import Evaluation
 from fairview.nn.inputs import GraphInputs
 from fairview.nn.lipschitz import FreeWeights
@@ -28,15 +27,11 @@ from fairview.nn.paths import Rows, choose_path
 from fairview.nn.perturbation import Counterfactual, Links, NoiseKind, PerturbedInputs, SharedOperator, draw_noise
 from fairview.training.adam import Adam
 
-Share = Annotated[float, Field(ge=0, le=1)]
-
 
 class NIFTY(Vanilla):
     """Two perturbed views of the graph, one of them counterfactual, whose representations shall agree.
 
         (1 - λ) L_c + λ L_s
-
-    The parameters of `Vanilla`, and:
 
     Args:
         projection: hidden width of the predictor t.
@@ -63,7 +58,7 @@ class NIFTY(Vanilla):
     def __init__(
         self,
         *,
-        projection: Annotated[int, Field(ge=1)] = 16,
+        projection: Count = 16,
         similarity_weight: Share = 0.6,
         similarity_nodes: Literal["train", "all"] = "train",
         feature_rate: Share = 0.1,
@@ -81,11 +76,11 @@ class NIFTY(Vanilla):
         self.edge_rate = edge_rate
         self.normalise_weights = normalise_weights
 
-    def _network(self, graph: NodeGraph) -> Siamese:
-        return Siamese(self, graph)
+    def _network(self, graph: NodeGraph) -> NIFTYNetwork:
+        return NIFTYNetwork(self, graph)
 
 
-class Siamese(Plain):
+class NIFTYNetwork(VanillaNetwork):
     """One run of NIFTY on one graph: one encoder for two views, the predictor t, and the weights behind the encoder."""
 
     method: NIFTY

@@ -6,18 +6,16 @@ the lowest validation loss. (The rule of the fair methods would keep an epoch th
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Any, Literal
 
-from pydantic import Field
 from torch import Tensor, nn
 
 from fairview.data.graph import NodeGraph
-from fairview.methods.fairvgnn import Rate, Threads, Weight
-from fairview.methods.network import Network, NetworkMethod
-from fairview.nn.encoders import EncoderKind
+from fairview.methods.network import Network
+from fairview.methods.network_method import NetworkMethod
+from fairview.methods.parameters import Rate, Weight, extending
 from fairview.nn.losses import classifier_loss
-from fairview.nn.paths import PathKind, Rows
-from fairview.propagation.operators import OperatorKind
+from fairview.nn.paths import Rows
 from fairview.training.adam import Adam
 from fairview.training.selection import LowestLoss, Rule
 
@@ -25,53 +23,38 @@ from fairview.training.selection import LowestLoss, Rule
 class Vanilla(NetworkMethod):
     """Encoder and linear classifier, trained on the labels alone.
 
-    The parameters mean what they mean in `FairVGNN`; `learning_rate` and `weight_decay` are Adam's. `selection` keeps
-    the epoch with the lowest validation `loss`, or the best by the `score` that the fair methods use.
+    Args:
+        learning_rate: of Adam.
+        weight_decay: of Adam.
+        selection: keep the epoch with the lowest validation `loss`, or the best by the `score` of the fair methods.
+
+    Attributes:
+        history_: losses, validation metrics and selection score of each epoch.
+        best_epoch_: the epoch that was kept.
+
+    Example:
+        >>> import fairview as fv
+        >>> graph = fv.load_dataset("german")
+        >>> fv.Vanilla(encoder="gin", epochs=3).fit(graph).predict_proba(graph).shape
+        (1000, 2)
     """
 
+    @extending(NetworkMethod, epochs=1000)
     def __init__(
         self,
         *,
-        encoder: EncoderKind | nn.Module = "gcn",
-        operator: OperatorKind | None = None,
-        self_loops: Weight = 1.0,
-        hidden: Annotated[int, Field(ge=1)] = 16,
-        depth: Annotated[int, Field(ge=1)] | None = None,
-        dropout: Annotated[float, Field(ge=0, lt=1)] = 0.5,
         learning_rate: Rate = 0.001,
         weight_decay: Weight = 1e-5,
-        sensitive_channels: bool = True,
-        epochs: Annotated[int, Field(ge=1)] = 1000,
         selection: Literal["loss", "score"] = "loss",
-        selection_weight: Weight = 1.0,
-        patience: Annotated[int, Field(ge=1)] | None = None,
-        path: PathKind = "auto",
-        precision: Literal["float32", "float64"] = "float32",
-        device: str = "cpu",
-        threads: Threads | None = None,
-        seed: Annotated[int, Field(ge=0)] = 0,
+        **others: Any,
     ) -> None:
-        self.encoder = encoder
-        self.operator = operator
-        self.self_loops = self_loops
-        self.hidden = hidden
-        self.depth = depth
-        self.dropout = dropout
+        super().__init__(**others)
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
-        self.sensitive_channels = sensitive_channels
-        self.epochs = epochs
         self.selection = selection
-        self.selection_weight = selection_weight
-        self.patience = patience
-        self.path = path
-        self.precision = precision
-        self.device = device
-        self.threads = threads
-        self.seed = seed
 
-    def _network(self, graph: NodeGraph) -> Plain:
-        return Plain(self, graph)
+    def _network(self, graph: NodeGraph) -> VanillaNetwork:
+        return VanillaNetwork(self, graph)
 
     def _rule(self, network: Network) -> Rule:
         if self.selection == "loss":
@@ -79,11 +62,11 @@ class Vanilla(NetworkMethod):
         return super()._rule(network)
 
 
-class Plain(Network):
+class VanillaNetwork(Network):
     """One view, all ones, and the classifier's phase alone."""
 
     def __init__(self, method: Vanilla, graph: NodeGraph) -> None:
-        super().__init__(method, graph, views=1, masked=False)
+        super().__init__(method, graph)
         both = nn.ModuleList([self.encoder, self.classifier])
         self.optimisers = {
             "classifier": Adam(both.parameters(), method.learning_rate, weight_decay=method.weight_decay)

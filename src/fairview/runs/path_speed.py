@@ -10,10 +10,10 @@ from typing import Any
 import torch
 
 from fairview.data.graph import NodeGraph
-from fairview.methods.fairvgnn import Adversarial, FairVGNN
+from fairview.methods.fairvgnn import FairVGNN, FairVGNNNetwork
 from fairview.nn.losses import classifier_loss, discriminator_loss, generator_loss
-from fairview.training.machine import torch_threads
 from fairview.training.kept_memory import memory_kept
+from fairview.training.machine import torch_threads
 
 ENOUGH_SECONDS = 3.0
 """Each path is timed for at least so long, and for at least one epoch."""
@@ -60,7 +60,7 @@ def measure_speed(graph: NodeGraph, settings: dict[str, Any], *, threads: int | 
 def max_gradient_difference(graph: NodeGraph, settings: dict[str, Any]) -> float:
     """Largest |difference| / max|gradient| over all parameters and the three losses, both paths in float64."""
     gradients = [
-        _gradients(Adversarial(FairVGNN(**settings, path=path, precision="float64"), graph))
+        _gradients(FairVGNNNetwork(FairVGNN(**settings, path=path, precision="float64"), graph))
         for path in ("general", "auto")
     ]
     worst = 0.0
@@ -77,7 +77,7 @@ def max_gradient_difference(graph: NodeGraph, settings: dict[str, Any]) -> float
     return worst
 
 
-def _gradients(network: Adversarial) -> list[list[torch.Tensor | None]]:
+def _gradients(network: FairVGNNNetwork) -> list[list[torch.Tensor | None]]:
     masks = network.draw_masks()
     losses = [
         discriminator_loss(network.those_known.logits(masks, network.discriminator), network.groups),
@@ -89,7 +89,7 @@ def _gradients(network: Adversarial) -> list[list[torch.Tensor | None]]:
 
 
 def _seconds_per_epoch(model: FairVGNN, graph: NodeGraph) -> tuple[float, int]:
-    network = Adversarial(model, graph)
+    network = FairVGNNNetwork(model, graph)
     for rows in (network.everyone, network.train_rows):  # what is computed once per graph is not part of an epoch
         with torch.no_grad():
             rows.logits(network.draw_masks()[:1], network.discriminator)

@@ -30,7 +30,7 @@ from fairview.methods.contract import Method
 from fairview.methods.estimator import Estimator
 from fairview.methods.evaluate import evaluate
 from fairview.methods.model_files import load_model, save_model
-from fairview.methods.network import NetworkMethod
+from fairview.methods.network_method import NetworkMethod
 from fairview.methods.registry import name_of
 from fairview.training.checkpoint import load_checkpoint, save_checkpoint
 from fairview.training.loop import Progress

@@ -66,4 +66,6 @@ def _cell(preset: str, dataset: str | None, encoder: str) -> dict[str, Any] | No
 def _cells(preset: str) -> dict[str, Any]:
     if preset not in PRESETS:
         raise InputError(f"no preset '{preset}'.{did_you_mean(preset, PRESETS)}")
-    return tomllib.loads(resources.files(__name__).joinpath(f"{preset}.toml").read_text(encoding="utf-8"))
+    families = tomllib.loads(resources.files(__name__).joinpath(f"{preset}.toml").read_text(encoding="utf-8"))
+    common = families.pop("every", {})
+    return {name: {kind: common | cell for kind, cell in kinds.items()} for name, kinds in families.items()}

@@ -1,0 +1,221 @@
+"""What do all methods that train an encoder share as estimators? Parameters, `fit` with its loop, prediction, files."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from pydantic import Field
+from torch import nn
+
+from fairview.data.graph import NodeGraph
+from fairview.data.splits import with_default_split
+from fairview.errors import InputError, ModelFileError
+from fairview.methods.contract import Facts, Probabilities, check_trainable, features_like, require_fitted
+from fairview.methods.estimator import Estimator
+from fairview.methods.fitted import Fitted, Links, encoder_modules
+from fairview.methods.network import Network
+from fairview.methods.parameters import Count, Seed, Threads, Weight
+from fairview.methods.settings import check_settings
+from fairview.nn.encoders import EncoderKind
+from fairview.nn.paths import PathKind
+from fairview.propagation.node_order import neighbours_together
+from fairview.propagation.operators import OperatorKind
+from fairview.training.kept_memory import memory_kept
+from fairview.training.loop import Loop, Progress
+from fairview.training.machine import check_device, torch_threads
+from fairview.training.randomness import isolated_randomness
+from fairview.training.selection import Rule, SelectionRule
+from fairview.training.state import State
+
+Watch = Callable[[Progress, Any], None]
+Resume = tuple[Progress, State]
+
+_WIDE = 1_000_000
+"""Numbers in a layer's output, all views, from which on a second thread pays, and a better order of the nodes."""
+
+
+class NetworkMethod(Estimator):
+    """A method that trains an encoder. A subclass adds parameters in `__init__`, and makes its `Network`.
+
+    Args:
+        encoder: `gcn`, `gin`, `sage`, `mlp`, or any module with `forward(x, edge_index)`.
+        operator: what the encoder propagates with, `gcn`, `mean` or `sum`; by default its own.
+        self_loops: how many each node gets; for GIN, 1 + eps.
+        hidden: width of the encoder.
+        depth: layers of the encoder; by default one, two for SAGE.
+        dropout: between the encoder's layers.
+        sensitive_channels: False leaves the channels of the sensitive attribute out of the features.
+        epochs: of training.
+        selection_weight: of the gaps in the selection rule.
+        patience: stop after so many epochs without a better one.
+        path: `auto` collapses where that is exact, `general` goes view by view.
+        precision: `float32` or `float64`.
+        device: where to compute, as torch names it; draws are the same on all of them.
+        threads: of torch; chosen by the size of the problem if None.
+        seed: of everything random.
+    """
+
+    views = 1
+    """Masks that an epoch works on."""
+
+    def __init__(
+        self,
+        *,
+        encoder: EncoderKind | nn.Module = "gcn",
+        operator: OperatorKind | None = None,
+        self_loops: Weight = 1.0,
+        hidden: Count = 16,
+        depth: Count | None = None,
+        dropout: Annotated[float, Field(ge=0, lt=1)] = 0.5,
+        sensitive_channels: bool = True,
+        epochs: Count = 200,
+        selection_weight: Weight = 1.0,
+        patience: Count | None = None,
+        path: PathKind = "auto",
+        precision: Literal["float32", "float64"] = "float32",
+        device: str = "cpu",
+        threads: Threads | None = None,
+        seed: Seed = 1,
+    ) -> None:
+        self.encoder = encoder
+        self.operator = operator
+        self.self_loops = self_loops
+        self.hidden = hidden
+        self.depth = depth
+        self.dropout = dropout
+        self.sensitive_channels = sensitive_channels
+        self.epochs = epochs
+        self.selection_weight = selection_weight
+        self.patience = patience
+        self.path = path
+        self.precision = precision
+        self.device = device
+        self.threads = threads
+        self.seed = seed
+
+    @abstractmethod
+    def _network(self, graph: NodeGraph) -> Network:
+        """All that is trained, for one graph."""
+
+    def fit(self, graph: NodeGraph, *, watch: Watch | None = None, resume: Resume | None = None) -> Self:
+        """Train on the labelled nodes of the train split; the epoch that is best on the val split is kept.
+
+        Args:
+            graph: with the splits `train` and `val`; a graph without any gets a stratified split, and `notes_` says so.
+            watch: called after each epoch with the progress and the network: for progress bars and checkpoints.
+            resume: progress and state of an earlier run, which goes on as if it had not been interrupted.
+        """
+        check_settings(type(self), self.get_params(deep=False))
+        check_device(self.device)
+        graph, notes = with_default_split(graph)
+        check_trainable(graph)
+        with torch_threads(self.thread_count(graph)), memory_kept(), isolated_randomness(self.seed):
+            network = self._network(self._laid_out(graph))
+            progress = Progress()
+            if resume is not None:
+                progress = resume[0]
+                _load(network, resume[1])
+            loop = Loop(
+                epochs=self.epochs,
+                rule=self._rule(network),
+                patience=self.patience,
+                watch=None if watch is None else lambda reached: watch(reached, network),
+            )
+            progress = loop.run(network, progress)
+        self.fitted_ = network.fitted(progress.best)
+        self.facts_ = Facts.of(graph, network.channels)
+        self.history_, self.best_epoch_ = progress.history, progress.best_epoch
+        self.selection_notes_, self.interrupted_ = progress.left_out, progress.interrupted
+        self.notes_ = (*notes, *network.notes)
+        return self
+
+    def _rule(self, network: Network) -> Rule:  # noqa: ARG002 - a subclass may look at it
+        """Which epoch is kept."""
+        return SelectionRule(self.selection_weight)
+
+    def thread_count(self, graph: NodeGraph) -> int:
+        """As given, or by the size of the problem: where a step is short, a second thread only gets in the way."""
+        if self.threads is not None:
+            return self.threads
+        return torch.get_num_threads() if self._leaves_cache(graph) else 1
+
+    def _laid_out(self, graph: NodeGraph) -> NodeGraph:
+        """The graph as training sees it: neighbours near each other in memory, where that matters (docs/adr/0013).
+
+        A module of the user's own may know nodes by their number, so that it sees them as they are.
+        """
+        built_in = not isinstance(self.encoder, nn.Module)
+        return neighbours_together(graph) if built_in and self._leaves_cache(graph) else graph
+
+    def _leaves_cache(self, graph: NodeGraph) -> bool:
+        """Whether a training step works on more than the processor's cache holds."""
+        collapsed = self.encoder in ("mlp", "gcn", "gin") and self.depth in (None, 1)  # block by block
+        return not collapsed and graph.num_nodes * self.hidden * self.views >= _WIDE
+
+    @property
+    def keep_probability_(self) -> dict[str, float]:
+        """Probability of being kept, by channel."""
+        require_fitted(self)
+        mask = self.fitted_.mask
+        kept = self.fitted_.evaluation_masks.mean(dim=0) if mask is None else mask.keep_probability
+        return dict(zip(self.facts_.channels, kept.tolist(), strict=True))
+
+    def predict_proba(self, graph: NodeGraph) -> Probabilities:
+        """Probabilities of the negative and the positive class, (n, 2), for any graph with the same channels."""
+        require_fitted(self)
+        with torch_threads(self.thread_count(graph)):
+            positive = self.fitted_.scores(graph, self.facts_.channels)
+        if wrong := int(np.isnan(positive).sum()):
+            reason = "the features are far beyond those of the training, or the model is broken"
+            raise InputError(f"predict: {wrong:,} of {len(positive):,} scores are not a number; {reason}.")
+        return np.stack([1 - positive, positive], axis=1)
+
+    def representations(self, graph: NodeGraph) -> npt.NDArray[np.floating[Any]]:
+        """What the heads see of each node, (n, hidden), the mean over the views."""
+        require_fitted(self)
+        with torch_threads(self.thread_count(graph)):
+            return self.fitted_.representations(graph, self.facts_.channels)
+
+    def fair_view(self, graph: NodeGraph) -> NodeGraph:
+        """The graph with the mean of the masked views as its features (X̃ of Algorithm 1)."""
+        require_fitted(self)
+        mean = self.fitted_.evaluation_masks.mean(dim=0).cpu().numpy()
+        return graph.with_features(features_like(graph, self.facts_.channels) * mean, self.facts_.channels)
+
+    def tensors(self) -> State:
+        """All weights, and the masks that prediction uses."""
+        require_fitted(self)
+        return self.fitted_.tensors()
+
+    def restore(self, tensors: State, facts: Facts) -> Self:
+        """The fitted model that `tensors` and `facts` describe."""
+        check_settings(type(self), self.get_params(deep=False))
+        self.facts_ = facts
+        self.fitted_ = Fitted.from_tensors(self, tensors, len(facts.channels))
+        return self
+
+    def blank_modules(self, tensors: State, channels: int) -> dict[str, nn.Module]:
+        """The modules that `tensors` fill, by name; a subclass adds those that its network adds."""
+        return encoder_modules(self, tensors, channels)
+
+    def link_filter(self, modules: dict[str, nn.Module]) -> Links | None:  # noqa: ARG002 - a subclass may need them
+        """What turns a graph's links into those that the encoder sees; None leaves them as they are."""
+        return None
+
+    @property
+    def learns_masks(self) -> bool:
+        """Whether the channel mask is learnt."""
+        return False
+
+
+def _load(network: Network, state: State) -> None:
+    """Go on from a state that comes from a file."""
+    try:
+        network.load_state(state)
+    except (KeyError, RuntimeError, TypeError, ValueError):
+        raise ModelFileError("resume: the checkpoint is not of this method and this data.") from None
