@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from fairview.errors import FairviewError
 
@@ -32,6 +34,11 @@ def write_atomic(path: str | Path, content: bytes | str) -> None:
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
+
+
+def write_json(path: str | Path, document: Any, *, indent: int = 2) -> None:
+    """Write a JSON file whole or not at all; a number that JSON lacks (NaN, infinity) is a `ValueError`."""
+    write_atomic(path, json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def _umask() -> int:

@@ -19,5 +19,7 @@ def test_json(run, monkeypatch, tmp_path):
     assert facts["fairview"] == fv.__version__
     assert facts["python"] == platform.python_version()
     assert facts["cores"] >= 1
+    assert facts["processor"]
+    assert facts["cpu_capability"]
     assert str(tmp_path) in facts["data_folders"]
     assert {"numpy", "polars", "torch", "typer"} <= set(facts["packages"])

@@ -12,7 +12,7 @@ from fairview.errors import FairviewError, InputError
 from fairview.study import trials as trials_module
 from fairview.study.journal import decode, encode
 from fairview.study.trials import Result, Timing, Trial, run_trial, run_trials
-from fairview.study.workers import Death
+from fairview.workers import Death
 
 QUICK = {"epochs": 3, "hidden": 3}
 

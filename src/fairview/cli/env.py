@@ -1,8 +1,7 @@
-"""`fairview env`: versions and machine, for bug reports. Nothing heavy is imported to find out."""
+"""`fairview env`: versions and machine, for bug reports."""
 
 from __future__ import annotations
 
-import os
 import platform
 import sys
 from importlib import metadata
@@ -10,6 +9,7 @@ from typing import Any
 
 from fairview._version import __version__
 from fairview.cli.output import Format, FormatOption, print_facts, print_json
+from fairview.machine import describe_machine
 
 _PACKAGES = ("numpy", "scipy", "polars", "pydantic", "scikit-learn", "torch", "torch_geometric", "typer", "rich")
 
@@ -40,8 +40,7 @@ def describe_environment() -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.platform(),
         "machine": platform.machine(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-        "memory_gib": _memory(),
+        **describe_machine(),
         "executable": sys.executable,
         "data_folders": [str(folder) for folder in search_path()],
         "packages": {name: _version(name) for name in _PACKAGES},
@@ -52,11 +51,4 @@ def _version(package: str) -> str | None:
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
-        return None
-
-
-def _memory() -> float | None:
-    try:
-        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1024**3, 1)
-    except (AttributeError, OSError, ValueError):
         return None

@@ -151,9 +151,9 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _say_how_long(names: list[str], scope: Scope, workers: int | None) -> None:
+    from fairview.machine import available_cores
     from fairview.paper.artefacts import ARTEFACTS
     from fairview.paper.estimate import estimated_seconds
-    from fairview.study.trials import available_cores
 
     total = sum(
         estimated_seconds(found.cells(found.scoped(scope)), found.scoped(scope), workers=workers or available_cores())

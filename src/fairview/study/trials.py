@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -24,15 +23,15 @@ from fairview.data.datasets.registry import DATASETS
 from fairview.data.graph import NodeGraph
 from fairview.data.splits import stratified_splits
 from fairview.errors import FairviewError, InputError
-from fairview.machine import peak_memory_mb, reset_peak_memory
+from fairview.machine import available_cores, peak_memory_mb, reset_peak_memory
 from fairview.methods.estimator import Estimator
 from fairview.methods.evaluate import evaluate
 from fairview.methods.registry import resolve_method
 from fairview.methods.settings import check_settings, settings_model
 from fairview.metrics.registry import METRICS
 from fairview.study.journal import Journal
-from fairview.study.workers import Death, spread
 from fairview.training.machine import torch_threads
+from fairview.workers import Death, spread
 
 THREADS = 1
 """Of every trial. The thread count is part of the bits, so it is fixed rather than chosen by the machine's load."""
@@ -258,11 +257,6 @@ def finished_trials(
     named = {trial.id: trial for trial in trials}
     journal = Journal.read(Path(folder) / "journal.jsonl", identity={"study_seed": study_seed})
     return _results(journal, named, _Graphs(graph_of))
-
-
-def available_cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 # --- parts ------------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fairview.errors import FairviewError
-from fairview.study.workers import Death, spread
+from fairview.workers import Death, spread
 
 # A task is a function, and the work is to call it with what is shared: nothing of this file is needed in a worker.
 SHARED = {"number": -3, "signal": int(signal.SIGKILL), "code": 7, "memory": 10**15}
@@ -87,13 +87,13 @@ def test_closing_ends_the_processes_at_once():
 
 UNGUARDED = """
 import operator
-from fairview.study.workers import spread
+from fairview.workers import spread
 list(spread([abs], operator.call, key=str, shared=lambda _: 1, workers=1))
 """
 
 ENDLESS = """
 import multiprocessing, operator, threading, time
-from fairview.study.workers import spread
+from fairview.workers import spread
 if __name__ == "__main__":
     answers = spread([abs, time.sleep], operator.call, key=str, shared=lambda _: 600, workers=1)
     next(answers)
