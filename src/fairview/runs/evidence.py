@@ -12,7 +12,7 @@ from fairview.leakage.graph_audit import GraphAudit, audit
 from fairview.leakage.model_audit import audit_model
 from fairview.data.datasets import dataset_names, load_dataset
 from fairview.data.graph import NodeGraph
-from fairview.errors import InputError
+from fairview.errors import InputError, flag, placeholder
 from fairview.methods.estimator import Estimator
 from fairview.methods.model_files import load_model
 from fairview.methods.network import NetworkMethod
@@ -82,7 +82,8 @@ def run_graph(folder: str | Path, *, data_dir: Path | None = None) -> NodeGraph:
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise InputError(f"{folder}: no run.json that can be read; is it the folder of a finished run?") from None
     if source not in dataset_names():
-        raise InputError(f"{folder}: it was trained on own tables; give them again with --nodes and the other options.")
+        again = placeholder(python="read_graph", command_line=f"{flag('nodes')} and the other options")
+        raise InputError(f"{folder}: it was trained on own tables; give them again with {again}.")
     graph = load_dataset(source, data_dir=data_dir)
     if graph.sha256 != sha256:
         raise InputError(f"{folder}: it was trained on another version of '{source}' than the one at hand.")
