@@ -4,6 +4,7 @@ from fairview import metrics as metrics
 from fairview._version import __version__ as __version__
 from fairview.data.adjacency import Adjacency as Adjacency
 from fairview.data.datasets import dataset_names as dataset_names
+from fairview.data.datasets import fetch_dataset as fetch_dataset
 from fairview.data.datasets import load_dataset as load_dataset
 from fairview.data.datasets.entry import Dataset as Dataset
 from fairview.data.datasets.registry import register_dataset as register_dataset

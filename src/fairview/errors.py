@@ -2,16 +2,118 @@
 
 Everything fairview raises on purpose is a `FairviewError`; the command line prints it and exits with 1, without a
 traceback. A message says what was wrong, the value, what is allowed, and what to do.
+
+The library speaks Python (`missing='mean'`) and the command line names flags (`--missing mean`). A message names an
+option with `option("missing", "mean")`; `str(error)` is then Python, and `for_command_line(error)` has the flags.
 """
 
 from __future__ import annotations
 
 import difflib
+import re
+import secrets
+import shlex
 from collections.abc import Iterable, Sequence
+
+_FLAGS = {
+    "changes": "--set",
+    "features": "--feature",
+    "folder": "--out",
+    "formats": "--figures",
+    "missing_values": "--missing-value",
+}
+"""Parameters whose flag has another name."""
+
+_SEAL = secrets.token_hex(
+    8
+)  # drawn anew in each process: no data can contain it, and so none can pass for a placeholder
+_PLACEHOLDER = re.compile(f"{_SEAL}<(.*?){_SEAL}[|](.*?){_SEAL}>", re.DOTALL)
+
+
+class Message(str):
+    """A finished text: as a string it speaks Python, `flags` is the same for the command line.
+
+    The placeholders in the given text are filled in at once. A message can be compared, joined and written like any
+    string, and keeps its `flags` when it is pickled.
+
+    Example:
+        >>> message = Message(f"3 rows are empty. Pass {option('missing', 'mean')}.")
+        >>> message
+        "3 rows are empty. Pass missing='mean'."
+        >>> message.flags
+        '3 rows are empty. Pass --missing mean.'
+    """
+
+    flags: str
+
+    def __new__(cls, text: str) -> Message:
+        if isinstance(text, Message):
+            return text
+        message = super().__new__(cls, _PLACEHOLDER.sub(r"\1", text))
+        message.flags = _PLACEHOLDER.sub(r"\2", text)
+        return message
+
+
+def for_command_line(text: str | FairviewError) -> str:
+    """The text of an error or a message with flags in place of Python's parameters."""
+    text = text.message if isinstance(text, FairviewError) else text
+    return text.flags if isinstance(text, Message) else text
+
+
+def placeholder(*, python: str, command_line: str) -> str:
+    """Marks a place in a message that reads differently in Python and on the command line."""
+    return f"{_SEAL}<{python}{_SEAL}|{command_line}{_SEAL}>"
+
+
+def embed(message: str) -> str:
+    """A message inside the text of another one, with both its wordings."""
+    message = Message(message)
+    return placeholder(python=str(message), command_line=message.flags)
+
+
+def option(name: str, value: object = None) -> str:
+    """A placeholder for a parameter, with a value if there is one to propose.
+
+    Example:
+        >>> texts = [option("split_seed"), option("directed", True), option("features", ["age", "job title"])]
+        >>> [Message(text) for text in texts]
+        ['split_seed', 'directed=True', "features=['age', 'job title']"]
+        >>> [Message(text).flags for text in texts]
+        ['--split-seed', '--directed', "--feature age --feature 'job title'"]
+    """
+    python = name if value is None else f"{name}={value!r}"
+    values = value if isinstance(value, list) else [value]
+    return placeholder(python=python, command_line=" ".join(_given(flag(name), each) for each in values))
+
+
+def command(name: str, **options: object) -> str:
+    """A command line to run, the same for every reader.
+
+    Example:
+        >>> command("paper table3", folder="my results")
+        "`fairview paper table3 --out 'my results'`"
+    """
+    return f"`{' '.join(['fairview', name, *(_given(flag(option), value) for option, value in options.items())])}`"
+
+
+def flag(name: str) -> str:
+    """The flag of a parameter."""
+    return _FLAGS.get(name, f"--{name.replace('_', '-')}")
+
+
+def _given(flag: str, value: object) -> str:
+    if value is None or value is True:
+        return flag
+    text = str(value).replace("\t", "\\t")  # as the command line takes a tab
+    return f"{flag} {shlex.quote(text)}"
 
 
 class FairviewError(Exception):
     """Base of every error that fairview raises on purpose."""
+
+    def __init__(self, message: str = "") -> None:
+        self.message = Message(message)
+        super().__init__(self.message)
 
 
 class InputError(FairviewError, ValueError):
@@ -25,11 +127,11 @@ class InputError(FairviewError, ValueError):
     """
 
     def __init__(self, problems: str | Iterable[str]) -> None:
-        self.problems: tuple[str, ...] = (problems,) if isinstance(problems, str) else tuple(problems)
+        self.problems = tuple(map(Message, [problems] if isinstance(problems, str) else problems))
         if len(self.problems) == 1:
-            text = self.problems[0]
+            text = embed(self.problems[0])
         else:
-            text = f"{len(self.problems)} problems:" + "".join(f"\n  - {problem}" for problem in self.problems)
+            text = f"{len(self.problems)} problems:" + "".join(f"\n  - {embed(problem)}" for problem in self.problems)
         super().__init__(text)
 
 
@@ -54,11 +156,12 @@ class Problems:
     """
 
     def __init__(self) -> None:
-        self._messages: list[str] = []
+        self._messages: list[Message] = []
 
     def add(self, message: str) -> None:
-        if message not in self._messages:
-            self._messages.append(message)
+        """Keep a problem, once."""
+        if (finished := Message(message)) not in self._messages:
+            self._messages.append(finished)
 
     def absorb(self, error: InputError) -> None:
         """Keep the problems of a step that failed and go on with the independent ones."""
@@ -69,6 +172,7 @@ class Problems:
         return bool(self._messages)
 
     def raise_if_any(self) -> None:
+        """Raise one `InputError` with all problems; without any, nothing happens."""
         if self._messages:
             raise InputError(self._messages)
 

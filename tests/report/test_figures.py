@@ -154,7 +154,7 @@ def test_charts_are_written_as_svg_and_png(content, tmp_path):
 
 
 def test_an_unknown_format_is_an_error(content, tmp_path):
-    with pytest.raises(InputError, match="--figures pdf: expected svg, png"):
+    with pytest.raises(InputError, match=r"formats=\['pdf'\]: expected svg, png"):
         write_figures(figures_of(content), tmp_path, ["pdf"])
     assert not list(tmp_path.iterdir())
 

@@ -245,7 +245,7 @@ def test_an_unfinished_run_is_not_overwritten(graph, tmp_path):
     train_run(model(), graph, tmp_path, notice=stop_at(2, KeyboardInterrupt))
     with pytest.raises(fv.InputError) as caught:
         train_run(model(), graph, tmp_path)
-    assert str(caught.value) == f"{tmp_path}: holds an unfinished run. Go on with --resume, or use another --out."
+    assert str(caught.value) == f"{tmp_path}: holds an unfinished run. Go on with resume=True, or use another folder."
 
 
 def test_a_checkpoint_of_other_settings_or_data_is_refused(graph, tmp_path):
@@ -292,12 +292,12 @@ def test_a_finished_run_is_shown_again_but_not_overwritten(graph, tmp_path):
     again = train_run(model(), graph, tmp_path, resume=True)
     assert (again["metrics"], again["interrupted"]) == (first["metrics"], False)
     with pytest.raises(
-        fv.InputError, match=r"holds a finished run already; --resume shows it again\. Use another --out"
+        fv.InputError, match=r"holds a finished run already; resume=True shows it again\. Use another folder"
     ):
         train_run(model(), graph, tmp_path)
     for resume in (False, True):
         with pytest.raises(
-            fv.InputError, match=r"holds a finished run with other settings or data\. Use another --out"
+            fv.InputError, match=r"holds a finished run with other settings or data\. Use another folder"
         ):
             train_run(model(seed=2), graph, tmp_path, resume=resume)
     assert contents(tmp_path) == before
@@ -306,9 +306,7 @@ def test_a_finished_run_is_shown_again_but_not_overwritten(graph, tmp_path):
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", "null"])
 def test_a_run_json_that_is_none(graph, tmp_path, text):
     (tmp_path / "run.json").write_text(text)
-    with pytest.raises(
-        fv.InputError, match=r"its run\.json can't be read\. Use another --out, or remove the folder\.$"
-    ):
+    with pytest.raises(fv.InputError, match=r"its run\.json can't be read\. Use another folder, or remove this one\.$"):
         train_run(model(), graph, tmp_path, resume=True)
 
 

@@ -118,9 +118,9 @@ def test_all_that_is_wrong_is_said_at_once():
     assert caught.value.problems == (
         "no method 'fairvgn'. Did you mean 'fairvgnn'?",
         "no encoder 'gcnn'. Did you mean 'gcn'?",
-        "--set vanilla.seed: use --seeds.",
-        "--set vanilla.selection: use --selection: one rule for all methods.",
-        "--set nifty.…: 'nifty' is not compared here. Known: constant, vanilla, fairvgn.",
+        "changes['vanilla']['seed']: use seeds.",
+        "changes['vanilla']['selection']: use selection: one rule for all methods.",
+        "changes['nifty']: 'nifty' is not compared here. Known: constant, vanilla, fairvgn.",
     )
     with pytest.raises(InputError, match=r"Vanilla: no parameter 'epoch'\. Did you mean 'epochs'\?"):
         plan([], ["gcn"], changes={"vanilla": {"epoch": 3}})
@@ -255,7 +255,7 @@ def test_a_folder_of_another_comparison_is_refused_with_the_difference(graph, fi
     before = contents(finished.folder)
     with pytest.raises(InputError, match=message) as caught:
         quick(graph, finished.folder, **{"splits": 2} | options)
-    assert "A comparison can be extended, not changed: use another --out." in str(caught.value)
+    assert "A comparison can be extended, not changed: use another folder." in str(caught.value)
     assert contents(finished.folder) == before
 
 

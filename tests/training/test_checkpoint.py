@@ -61,7 +61,7 @@ def test_a_run_that_was_interrupted_is_not_when_it_goes_on(tmp_path):
 def test_another_run_is_refused(path):
     with pytest.raises(
         fv.ModelFileError,
-        match=r": belongs to a run with other settings or other data\. Use the same ones, or another --out\.$",
+        match=r": belongs to a run with other settings or other data\. Use the same ones, or another folder\.$",
     ):
         load_checkpoint(path, identity="run 2")
 

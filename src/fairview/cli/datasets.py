@@ -60,7 +60,7 @@ def _fetch(chosen: list[Dataset], data_dir: Path | None, *, all_of_them: bool) -
             for path in fetch_dataset(dataset.name, data_dir=data_dir):
                 typer.echo(f"{dataset.name}: {path}", err=True)
         except FairviewError as error:
-            problems.append(str(error))
+            problems.append(error.message)
     if problems:
         raise InputError(problems)
 

@@ -12,7 +12,7 @@ import typer
 from fairview._version import __version__
 from fairview.cli import audit, check, compare, datasets, demo, env, paper, predict, report, speed, train
 from fairview.cli.output import never_fail_to_print, printable
-from fairview.errors import FairviewError
+from fairview.errors import FairviewError, for_command_line
 
 app = typer.Typer(
     name="fairview",
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def _report(error: Exception) -> int:
     """Say what went wrong, in the user's words; the exit code is returned."""
     if isinstance(error, FairviewError):
-        _say(str(error))
+        _say(for_command_line(error))
         return 1
     if callable(show := getattr(error, "show", None)):  # a usage error: click's, or the copy of it in newer typers
         show()

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fairview.errors import for_command_line
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
@@ -45,22 +47,32 @@ def never_fail_to_print() -> None:
 
 
 def printable(text: str) -> str:
-    r"""Control characters as codes: names from the data can't move the cursor or change colours.
+    r"""With flags in place of Python's parameters, and control characters as codes.
+
+    Names from the data can't move the cursor or change colours.
 
     Example:
         >>> printable("group \x1b[31mred")
         'group \\x1b[31mred'
     """
-    return re.sub(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", lambda found: f"\\x{ord(found[0]):02x}", text)
+    return re.sub(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", lambda found: f"\\x{ord(found[0]):02x}", for_command_line(text))
 
 
 def print_json(document: Any) -> None:
-    """One JSON document; not-a-number can't get into it."""
-    typer.echo(json.dumps(document, indent=2, ensure_ascii=not _is_unicode(sys.stdout), allow_nan=False))
+    """One JSON document, its messages with flags; not-a-number can't get into it."""
+    typer.echo(json.dumps(_with_flags(document), indent=2, ensure_ascii=not _is_unicode(sys.stdout), allow_nan=False))
 
 
 def _is_unicode(stream: Any) -> bool:
     return (getattr(stream, "encoding", None) or "").lower().replace("_", "-") in ("utf-8", "utf8")
+
+
+def _with_flags(document: Any) -> Any:
+    if isinstance(document, Mapping):
+        return {name: _with_flags(value) for name, value in document.items()}
+    if isinstance(document, (list, tuple)):
+        return [_with_flags(value) for value in document]
+    return for_command_line(document) if isinstance(document, str) else document
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], *, caption: str = "") -> None:
@@ -99,7 +111,7 @@ def print_facts(title: str, facts: Mapping[str, object]) -> None:
 def _cell(value: object) -> Text:
     from rich.text import Text
 
-    return Text(f"{value:,}" if isinstance(value, int) else printable(str(value)))
+    return Text(f"{value:,}" if isinstance(value, int) else printable(value if isinstance(value, str) else str(value)))
 
 
 def percent(value: object) -> str:

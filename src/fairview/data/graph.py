@@ -24,7 +24,7 @@ from fairview.data.graph_checks import (
     labels_from,
     masks_from,
 )
-from fairview.errors import InputError, Problems, did_you_mean, some
+from fairview.errors import InputError, Message, Problems, did_you_mean, some
 from fairview.groups import UNKNOWN
 from fairview.undefined import Metric, Undefined
 
@@ -48,7 +48,7 @@ class Provenance:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sha256", MappingProxyType(dict(self.sha256)))
-        object.__setattr__(self, "notes", tuple(self.notes))
+        object.__setattr__(self, "notes", tuple(map(Message, self.notes)))
 
     def noting(self, *notes: str) -> Provenance:
         return dataclasses.replace(self, notes=self.notes + notes)

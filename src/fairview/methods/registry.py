@@ -22,7 +22,7 @@ class MethodEntry:
     """A method: where its class lies, how it is spoken of, and what it needs.
 
     Attributes:
-        name: as in `--method` and in files, such as `logistic-regression`.
+        name: as on the command line and in files, such as `logistic-regression`.
         words: for a sentence, such as `logistic regression`.
         target: its class, or where that lies, as `module:Class`.
         label: for the head of a row; the words with a capital letter by default.

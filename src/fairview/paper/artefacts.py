@@ -14,7 +14,7 @@ from typing import Any
 
 from fairview._version import __version__
 from fairview.atomic import write_atomic
-from fairview.errors import InputError, did_you_mean
+from fairview.errors import InputError, did_you_mean, option
 from fairview.paper import fig1, fig3, fig4, fig5, numbers, table1, table2, table3, table4, table6
 from fairview.paper.cells import Cell, Cells, Row, run_cells
 from fairview.paper.scope import Scope
@@ -205,7 +205,8 @@ def _earlier(path: Path, scope: Scope) -> Document | None:
     if scope.quick or held.scope["seeds"] > scope.seeds:
         asked = "a smoke test" if scope.quick else f"{scope.seeds} seeds"
         raise InputError(
-            f"{path}: holds results of {held.scope['seeds']} seeds, which {asked} would replace. Use another --out."
+            f"{path}: holds results of {held.scope['seeds']} seeds, which {asked} would replace. Use another "
+            f"{option('folder')}."
         )
     return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from fairview.errors import InputError
+from fairview.errors import InputError, command
 from fairview.metrics.registry import METRICS
 from fairview.paper.artefacts import Document, documents
 from fairview.paper.cells import SHOWN, YARDSTICKS, Row
@@ -35,7 +35,7 @@ def results_page(folder: Path) -> str:
     found = documents(folder)
     main = found.get("table3")
     if main is None:
-        raise InputError(f"{folder}: no table3.json. Run `fairview paper table3 --out {folder}` first.")
+        raise InputError(f"{folder}: no table3.json. Run {command('paper table3', folder=folder)} first.")
     checked = findings(found)
     lines = ["# Results", "", *_made_by(main, found), "", "## In plain words", ""]
     several = [document for stem, document in found.items() if stem.startswith("table3-")]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fairview.atomic import write_atomic
-from fairview.errors import InputError
+from fairview.errors import InputError, option
 from fairview.report.figures import Figure
 
 FORMATS = ("svg", "png")
@@ -20,7 +20,7 @@ def write_figures(figures: Sequence[Figure], folder: Path, formats: Sequence[str
 
     wrong = [name for name in formats if name not in FORMATS]
     if wrong:
-        raise InputError(f"--figures {wrong[0]}: expected {', '.join(FORMATS)}.")
+        raise InputError(f"{option('formats', wrong[:1])}: expected {', '.join(FORMATS)}.")
     written = []
     for figure in figures:
         for panel in figure.panels:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, Field, RootModel, ValidationError
 
-from fairview.errors import InputError
+from fairview.errors import InputError, command, placeholder
 from fairview.report.documents import Audit, Comparison, Epoch, Evaluation, RunRecord, shown
 
 LARGEST_FILE = 64 * 2**20  # bytes; the documents of a run are a few hundred kB
@@ -116,8 +116,8 @@ def _with_costs(comparison: Comparison | None, path: Path) -> Comparison | None:
             timings.setdefault((line["method"], line["encoder"] or None), []).append(Timing.model_validate(line))
     except (UnicodeDecodeError, csv.Error, KeyError, ValidationError):
         raise InputError(
-            f"{path}: is no table of method, encoder, seconds and peak_memory_mb. Make it again with fairview compare "
-            "--resume, or remove it."
+            f"{path}: is no table of method, encoder, seconds and peak_memory_mb. Make it again with "
+            f"{placeholder(python='compare', command_line=command('compare', resume=True))}, or remove it."
         ) from None
     rows = []
     for row in comparison.rows:

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fairview.atomic import write_atomic
+from fairview.atomic import write_json
 from fairview.data.datasets import dataset_names, load_dataset
 from fairview.data.graph import NodeGraph
-from fairview.errors import InputError
+from fairview.data.splits import with_default_split
+from fairview.errors import InputError, flag, placeholder
 from fairview.leakage.graph_audit import GraphAudit, audit
 from fairview.leakage.model_audit import audit_model
 from fairview.methods.estimator import Estimator
@@ -48,14 +49,14 @@ def audit_run(
     """
     folder = Path(folder)
     model = load_model(folder) if model is None else model
+    graph, _ = with_default_split(graph)
     if model.facts().graph_sha256 != graph.sha256:
         raise InputError(f"{folder}: its model was trained on another graph than the one given.")
     of_graph = audit(graph, probes=probes, seed=seed) if of_graph is None else of_graph
     plain = plain_model(model, graph) if plain is None else plain
     of_model = audit_model(model, graph, plain=plain, others=others or {}, probes=probes, seed=seed)
     document = of_graph.to_dict() | {"model": of_model.to_dict()}
-    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    write_atomic((folder if out is None else out) / "audit.json", text)
+    write_json((folder if out is None else out) / "audit.json", document, indent=1)
     return document
 
 
@@ -63,10 +64,8 @@ def plain_model(model: Estimator, graph: NodeGraph) -> Vanilla | None:
     """The same encoder without mitigation, trained; None beside a plain model, and beside a method without encoder."""
     if not isinstance(model, NetworkMethod) or isinstance(model, Vanilla):
         return None
-    known = Vanilla().get_params(deep=False)
     shape = ("encoder", "operator", "self_loops", "hidden", "depth", "sensitive_channels", "device", "threads", "seed")
-    own = model.get_params(deep=False)
-    return Vanilla(**{name: own[name] for name in shape if name in own and name in known}).fit(graph)
+    return Vanilla(**{name: getattr(model, name) for name in shape}).fit(graph)
 
 
 def run_graph(folder: str | Path, *, data_dir: Path | None = None) -> NodeGraph:
@@ -82,7 +81,8 @@ def run_graph(folder: str | Path, *, data_dir: Path | None = None) -> NodeGraph:
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise InputError(f"{folder}: no run.json that can be read; is it the folder of a finished run?") from None
     if source not in dataset_names():
-        raise InputError(f"{folder}: it was trained on own tables; give them again with --nodes and the other options.")
+        again = placeholder(python="read_graph", command_line=f"{flag('nodes')} and the other options")
+        raise InputError(f"{folder}: it was trained on own tables; give them again with {again}.")
     graph = load_dataset(source, data_dir=data_dir)
     if graph.sha256 != sha256:
         raise InputError(f"{folder}: it was trained on another version of '{source}' than the one at hand.")

@@ -25,7 +25,7 @@ from torch import nn
 from fairview._version import __version__
 from fairview.atomic import write_atomic
 from fairview.data.graph import NodeGraph
-from fairview.errors import InputError
+from fairview.errors import InputError, option
 from fairview.methods.contract import Method
 from fairview.methods.estimator import Estimator
 from fairview.methods.evaluate import evaluate
@@ -56,7 +56,7 @@ def train_run(
         notice: for progress bars.
 
     Returns:
-        What `train --format json` prints: run, metrics by split, seconds.
+        What `fairview train` prints as JSON: run, metrics by split, seconds.
     """
     folder = Path(folder)
     identity = run_identity(model, graph)
@@ -64,7 +64,8 @@ def train_run(
         return _finished(folder, model, identity, resume=resume)
     checkpoint = folder / "checkpoint.safetensors"
     if checkpoint.exists() and not resume:
-        raise InputError(f"{folder}: holds an unfinished run. Go on with --resume, or use another --out.")
+        go_on = option("resume", True)
+        raise InputError(f"{folder}: holds an unfinished run. Go on with {go_on}, or use another {option('folder')}.")
     start = time.perf_counter()
     if isinstance(model, NetworkMethod):
         earlier = load_checkpoint(checkpoint, identity=identity) if checkpoint.exists() else None
@@ -183,14 +184,15 @@ def _finished(folder: Path, model: Estimator, identity: str, *, resume: bool) ->
         metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
         same = known["identity"] == identity
     except (OSError, ValueError, KeyError, TypeError):
-        raise InputError(f"{folder}: its run.json can't be read. Use another --out, or remove the folder.") from None
+        other = option("folder")
+        raise InputError(f"{folder}: its run.json can't be read. Use another {other}, or remove this one.") from None
     if resume and same:
         encoder = getattr(model, "encoder", None)
         own = encoder if isinstance(encoder, nn.Module) else None
         load_model(folder, encoder=own)  # damaged files are noticed here, not later
         return {"run": str(folder), "metrics": metrics, "seconds": {}, "interrupted": False}
-    reason = "with other settings or data" if not same else "already; --resume shows it again"
-    raise InputError(f"{folder}: holds a finished run {reason}. Use another --out.")
+    reason = "with other settings or data" if not same else f"already; {option('resume', True)} shows it again"
+    raise InputError(f"{folder}: holds a finished run {reason}. Use another {option('folder')}.")
 
 
 def _is_plain(value: object) -> bool:

@@ -20,7 +20,7 @@ from typing import Any
 from fairview.atomic import write_atomic
 from fairview.data.datasets.registry import DATASETS
 from fairview.data.graph import NodeGraph
-from fairview.errors import InputError, Problems
+from fairview.errors import InputError, Problems, option
 from fairview.methods.contract import check_trainable
 from fairview.study.extension import check_extends, study_document
 from fairview.study.plan import Row, Selection, plan, selection_sentence
@@ -76,7 +76,7 @@ def compare(
         graph: with its own split, which is used when `splits` is 1.
         methods: names of `METHODS`; the constant predictor and the plain model (`vanilla`) are always added.
         encoders: for the methods that have one.
-        seeds: seeds 1 to N, each the `seed` of the method, as in `fairview train --seed`.
+        seeds: seeds 1 to N, each the `seed` of the method, as in `fairview train`.
         splits: 1 is the graph's own split; N > 1 are stratified splits 1 to N, drawn with `study_seed`.
         folder: of the comparison.
         study_seed: of the splits.
@@ -128,7 +128,8 @@ def _check(graph: NodeGraph, seeds: int, splits: int, study_seed: int, workers: 
     if splits == 1:
         check_trainable(graph)
         if "test" not in graph.splits or not (graph.split("test") & graph.labelled).any():
-            raise InputError("compare: no node of the test split has a label; ask for --splits 2 or more to draw them.")
+            several = option("splits", 2)
+            raise InputError(f"compare: no node of the test split has a label; pass {several} or more to draw them.")
 
 
 def _json(document: Any) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fairview.data.graph import NodeGraph
-from fairview.errors import InputError, Problems, quoted
+from fairview.errors import InputError, Problems, embed, option, quoted
 from fairview.study.journal import result_versions
 from fairview.study.plan import Row
 from fairview.study.trials import THREADS
@@ -46,7 +46,7 @@ def check_extends(folder: Path, asked: Mapping[str, Any]) -> None:
         InputError: naming each difference.
     """
     if (folder / "run.json").exists():
-        raise InputError(f"{folder}: holds a training run, not a comparison. Use another --out.")
+        raise InputError(f"{folder}: holds a training run, not a comparison. Use another {option('folder')}.")
     held = _read(folder / "study.json")
     if held is None:
         return
@@ -76,8 +76,9 @@ def check_extends(folder: Path, asked: Mapping[str, Any]) -> None:
     try:
         problems.raise_if_any()
     except InputError as error:
-        advice = "A comparison can be extended, not changed: use another --out."
-        raise InputError([*error.problems, advice] if len(error.problems) > 1 else f"{error} {advice}") from None
+        advice = f"A comparison can be extended, not changed: use another {option('folder')}."
+        several = len(error.problems) > 1
+        raise InputError([*error.problems, advice] if several else f"{embed(error.message)} {advice}") from None
 
 
 _ABSENT = object()
@@ -89,7 +90,7 @@ def _read(path: Path) -> dict[str, Any] | None:
     """A study that was begun here, checked as far as it is looked at."""
     if not path.exists():
         return None
-    problem = InputError(f"{path}: can't be read as the description of a comparison. Use another --out.")
+    problem = InputError(f"{path}: can't be read as the description of a comparison. Use another {option('folder')}.")
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from fairview.data.datasets.registry import DATASETS
-from fairview.errors import InputError, Problems, did_you_mean
+from fairview.errors import InputError, Problems, did_you_mean, flag, option, placeholder
 from fairview.methods.presets import PRESETS, preset_settings
 from fairview.methods.registry import METHODS, resolve_method
 from fairview.methods.settings import check_settings, settings_model
@@ -25,12 +25,12 @@ CONSTANT, PLAIN = "constant", "vanilla"
 SCORE = "AUC + F1 + accuracy - (SP gap + EO gap) on the validation nodes"
 
 _FIXED = {
-    "encoder": "use --encoders",
-    "seed": "use --seeds",
+    "encoder": f"use {option('encoders')}",
+    "seed": f"use {option('seeds')}",
     "threads": "a trial always has one, because the number is part of the result",
     "device": "trials run on the CPU",
-    "selection": "use --selection: one rule for all methods",
-    "selection_weight": "use --selection: one rule for all methods",
+    "selection": f"use {option('selection')}: one rule for all methods",
+    "selection_weight": f"use {option('selection')}: one rule for all methods",
 }
 
 
@@ -181,10 +181,13 @@ def _check(
         problems.add(f"selection: '{selection}'; expected score, loss or own.")
     for method, values in changes.items():
         if method not in methods:
-            problems.add(f"--set {method}.…: '{method}' is not compared here.{did_you_mean(method, list(methods))}")
+            where = placeholder(python=f"changes[{method!r}]", command_line=f"{flag('changes')} {method}.…")
+            problems.add(f"{where}: '{method}' is not compared here.{did_you_mean(method, list(methods))}")
         for name in values:
             if name in _FIXED:
-                problems.add(f"--set {method}.{name}: {_FIXED[name]}.")
+                setting = f"{flag('changes')} {method}.{name}"
+                where = placeholder(python=f"changes[{method!r}][{name!r}]", command_line=setting)
+                problems.add(f"{where}: {_FIXED[name]}.")
     problems.raise_if_any()
     if not encoders and any("encoder" in parameters(name) for name in methods):
         raise InputError("encoders: none given; expected one or several of " + ", ".join(ENCODERS) + ".")

@@ -46,7 +46,7 @@ class Trial:
         method: a name of `METHODS`.
         encoder: for methods that have one.
         settings: further parameters of the method, plain values; not `encoder`, `seed` or `threads`.
-        seed: the method's own `seed`, as in `fairview train --seed`; without effect on a method that has none.
+        seed: the method's own `seed`, as in `fairview train`; without effect on a method that has none.
         split: 0 is the graph's own split; i = 1, 2, ... is repeat i of `stratified_splits` with the study's seed (and
             as many training labels as published, for known datasets).
         variant: a free label, such as "w/o fm".

@@ -12,7 +12,7 @@ import safetensors
 import safetensors.torch
 
 from fairview.atomic import write_atomic
-from fairview.errors import ModelFileError
+from fairview.errors import ModelFileError, option
 from fairview.training.loop import Progress
 from fairview.training.state import State, below, prefixed
 
@@ -53,7 +53,8 @@ def load_checkpoint(path: Path, *, identity: str) -> tuple[Progress, State]:
         raise ModelFileError(f"{path}: does not match its own sha256; it is damaged or changed.")
     if metadata["identity"] != identity:
         raise ModelFileError(
-            f"{path}: belongs to a run with other settings or other data. Use the same ones, or another --out."
+            f"{path}: belongs to a run with other settings or other data. Use the same ones, or another "
+            f"{option('folder')}."
         )
     try:
         progress = Progress(**json.loads(metadata["progress"]))

@@ -112,5 +112,5 @@ def test_credit_large_says_that_it_cannot_be_downloaded(empty_home):
             attempt("credit-large")
         assert str(caught.value) == (
             "credit-large: not at hand. Put credit.csv and credit_edges.txt (the file whose sha256 begins with "
-            f"a6e6ea85) into {empty_home}, or name the folder with --data-dir or FAIRVIEW_DATA. It can't be downloaded."
+            f"a6e6ea85) into {empty_home}, or name the folder with data_dir or FAIRVIEW_DATA. It can't be downloaded."
         )

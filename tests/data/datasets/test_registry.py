@@ -57,8 +57,8 @@ def test_with_nothing_at_hand_one_line_says_what_to_put_where(name, wanted, empt
     with pytest.raises(DataNotFoundError) as caught:
         load_dataset(name)
     assert str(caught.value) == (
-        f"{name}: not at hand. Put {wanted} into {empty_home}, or name the folder with --data-dir or FAIRVIEW_DATA, "
-        f"or run `fairview datasets {name} --fetch`."
+        f"{name}: not at hand. Put {wanted} into {empty_home}, or name the folder with data_dir or FAIRVIEW_DATA, "
+        f"or call fv.fetch_dataset('{name}')."
     )
 
 

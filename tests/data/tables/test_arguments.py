@@ -23,23 +23,23 @@ import fairview as fv
         ),
         ({"recipe": {"id": "x"}}, "recipe: expected the `recipe` of another graph, got dict."),
         ({"split": "sex", "split_seed": 1}, None),
-        ({"scale_on": "train"}, "scaling on the train nodes needs a split: pass --split COLUMN or --split-seed N."),
+        ({"scale_on": "train"}, "scaling on the train nodes needs a split: pass split or split_seed=0."),
         ({"similarity": fv.NearestNeighbours()}, "similarity: the edges are given; leave one of the two out."),
         (
             {"edges": None, "similarity_with_sensitive": True},
-            "similarity_with_sensitive: the sensitive column is no feature; pass --sensitive-as-feature too.",
+            "similarity_with_sensitive: the sensitive column is no feature; pass sensitive_as_feature=True too.",
         ),
         ({"unscaled": ["aeg"]}, "nodes.csv: no column 'aeg'. Did you mean 'age'?"),
     ],
 )
 def test_settings_that_are_none_or_would_be_ignored(refusal, options, message):
     found = refusal(**options)
-    assert found == message or (message is None and "split: either the column 'sex' (--split) or a drawn one" in found)
+    assert found == message or (message is None and "split: either the column 'sex' (split) or a drawn one" in found)
 
 
 def test_sensitive_as_feature_without_a_sensitive_column(refusal):
     assert refusal(sensitive=None, sensitive_as_feature=True, drop=["sex"]) == (
-        "sensitive_as_feature: there is no sensitive column; name one with --sensitive."
+        "sensitive_as_feature: there is no sensitive column; name one with sensitive."
     )
 
 
@@ -75,7 +75,7 @@ def test_a_recipe_leaves_nothing_to_decide(read, refusal, options):
         ({"features": ["ok", "age"]}, "column 'ok' is the label; it can't be a feature."),
         (
             {"features": ["sex", "age"]},
-            "column 'sex' is the sensitive attribute; it can't be a feature. Pass --sensitive-as-feature.",
+            "column 'sex' is the sensitive attribute; it can't be a feature. Pass sensitive_as_feature=True.",
         ),
         ({"features": ["age"], "drop": ["age"]}, "column 'age' is both chosen and dropped."),
         ({"drop": ["sex"], "sensitive_as_feature": True}, "column 'sex' is both chosen and dropped."),

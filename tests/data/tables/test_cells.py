@@ -71,7 +71,7 @@ def test_many_odd_rows_are_counted_and_five_are_shown():
 
 @pytest.mark.parametrize("separator", ["", "ab", '"', "\n", "\r", "\0", "é"])
 def test_a_separator_is_one_plain_character(separator):
-    with pytest.raises(InputError, match=r"^t\.csv: --separator must be one plain character, got "):
+    with pytest.raises(InputError, match=r"^t\.csv: separator must be one plain character, got "):
         parse_csv(b"a,b\n1,2\n", "t.csv", separator)
 
 

@@ -98,7 +98,7 @@ def test_blanks_around_an_id_are_part_of_it(read, refusal):
     assert pairs(read(people, "source,target\n a,a\na ,a\n")) == [(" a", "a"), ("a", "a ")]
     assert refusal(edges="1, 2\n") == (
         "edges.csv: 1 of 1 edges point to ids that nodes.csv does not have (' 2'). Blanks around an id are part of it. "
-        "Add these nodes, or pass --drop-unknown."
+        "Add these nodes, or pass drop_unknown=True."
     )
 
 

@@ -67,7 +67,7 @@ def test_a_mean_of_nothing_is_refused(refusal):
     people = "id,age,sex,ok,part\n1,,f,0,train\n2,,m,1,train\n3,30,f,1,val\n4,99,m,0,test\n"
     assert refusal(people, split="part", missing="mean", scale_on="train") == (
         "nodes.csv: column 'age': empty for all nodes that the mean is taken over. Drop the column, or fit on all "
-        "nodes (--scale-on all)."
+        "nodes (scale_on='all')."
     )
 
 
@@ -75,7 +75,7 @@ def test_a_mean_of_nothing_is_refused(refusal):
 def test_a_column_without_any_value_is_refused(refusal, missing):
     people = "id,age,job,sex,ok\n1,,a,f,0\n2,,b,m,1\n"
     assert refusal(people, None, missing=missing, drop=["job"]) == (
-        "nodes.csv: column 'age': all 2 rows are empty. Drop the column (--drop age)."
+        "nodes.csv: column 'age': all 2 rows are empty. Drop the column (drop=['age'])."
     )
     assert refusal(people, None, missing=missing, drop=["job"], categorical=["age"]) == (
         "nodes.csv: column 'age': every cell is empty: there is nothing to one-hot encode. Drop the column."
@@ -84,7 +84,7 @@ def test_a_column_without_any_value_is_refused(refusal, missing):
 
 def test_no_node_without_an_empty_cell(refusal):
     assert refusal("id,age,size,sex,ok\n1,,1,f,0\n2,3,,m,1\n", None, missing="drop") == (
-        "nodes.csv: every node has an empty cell; none is left with --missing drop."
+        "nodes.csv: every node has an empty cell; none is left with missing='drop'."
     )
 
 

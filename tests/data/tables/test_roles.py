@@ -6,6 +6,7 @@ import pytest
 
 import fairview as fv
 from fairview.data.tables.roles import id_order
+from fairview.errors import quoted
 
 HEAD = "id,age,sex,ok\n"
 
@@ -75,7 +76,7 @@ def test_bad_ids_are_one_problem_that_does_not_drag_others_along(refusal, table,
 def test_another_id_column(read, refusal):
     assert read("key,age,sex,ok\nb,1,f,0\na,2,m,1\n", None, id="key").node_ids == ("a", "b")
     assert refusal(id="key") == (
-        "nodes.csv: no column 'key'. Known: id, age, sex, ok. Without --id, the column 'id' or the row "
+        "nodes.csv: no column 'key'. Known: id, age, sex, ok. Without id, the column 'id' or the row "
         "numbers are the ids."
     )
 
@@ -101,9 +102,10 @@ def test_labels_that_are_understood_by_themselves(read, labels, codes, classes):
 
 @pytest.mark.parametrize("labels", ["-1 0 1", "1 2 2", "yes no no", "true false true", "0.5 1 0"])
 def test_labels_that_need_to_be_told(refusal, labels):
-    values = ", ".join(f"'{value}'" for value in sorted(set(labels.split())))
+    values = sorted(set(labels.split()))
     assert refusal(with_labels(*labels.split()), None) == (
-        f"nodes.csv: column 'ok': the labels are {values}. Say which is positive: --positive VALUE."
+        f"nodes.csv: column 'ok': the labels are {quoted(values)}. "
+        f"Say which is positive, for example positive='{values[-1]}'."
     )
 
 

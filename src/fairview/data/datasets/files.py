@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fairview.data.datasets.entry import DataFile, Dataset
 from fairview.data.tables.archives import read_bytes, read_zip_member, zip_members
-from fairview.errors import DataNotFoundError, InputError
+from fairview.errors import DataNotFoundError, InputError, command, option, placeholder
 
 DATA_VARIABLE = "FAIRVIEW_DATA"
 """Environment variable: a folder that is searched for the files of the known datasets."""
@@ -100,11 +100,14 @@ class FoundFiles:
             names = [*(archive for archive in file.archives if archive in downloads), file.name]
             known = "" if len(file.sha256) == 64 else f" (the file whose sha256 begins with {file.sha256})"
             wanted.append(" or ".join(names) + known)
-        fetch = f", or run `fairview datasets {self.dataset.name} --fetch`" if self.dataset.fetchable else ""
-        never = "" if self.dataset.fetchable else " It can't be downloaded."
+        fetch, never = "", " It can't be downloaded."
+        if self.dataset.fetchable:
+            name = self.dataset.name
+            run = f"run {command(f'datasets {name}', fetch=True)}"
+            fetch, never = f", or {placeholder(python=f'call fv.fetch_dataset({name!r})', command_line=run)}", ""
         return (
             f"not at hand. Put {' and '.join(wanted)} into {self.folders[0]}, "
-            f"or name the folder with --data-dir or {DATA_VARIABLE}{fetch}.{never}"
+            f"or name the folder with {option('data_dir')} or {DATA_VARIABLE}{fetch}.{never}"
         )
 
 

@@ -7,7 +7,7 @@ from typing import Any, get_args
 from fairview.data.similarity.rules import NearestNeighbours, SimilarityThreshold
 from fairview.data.tables.recipe import Missing, Recipe
 from fairview.data.tables.scaling import ScalingKind
-from fairview.errors import Problems, did_you_mean, quoted
+from fairview.errors import Problems, did_you_mean, option, quoted
 
 _ALLOWED = {"scaling": get_args(ScalingKind), "scale_on": ("all", "train"), "missing": get_args(Missing)}
 _LISTS = ("features", "drop", "categorical", "unscaled", "missing_values")
@@ -30,20 +30,22 @@ def check_settings(asked: dict[str, Any], problems: Problems) -> None:
     """
     _check_kinds(asked)
     if asked["split"] is not None and asked["split_seed"] is not None:
-        problems.add(f"split: either the column '{asked['split']}' (--split) or a drawn one (--split-seed), not both.")
+        column, drawn = f"the column '{asked['split']}' ({option('split')})", f"a drawn one ({option('split_seed')})"
+        problems.add(f"split: either {column} or {drawn}, not both.")
     if asked["recipe"] is not None:
         given = [name for name, usual in _DECIDED.items() if _is_given(asked[name], usual)]
         if given:
             problems.add(f"recipe: it decides on {quoted(given, limit=20)} already; leave these options out.")
         return
     if asked["scale_on"] == "train" and asked["split"] is None and asked["split_seed"] is None:
-        problems.add("scaling on the train nodes needs a split: pass --split COLUMN or --split-seed N.")
+        problems.add(f"scaling on the train nodes needs a split: pass {option('split')} or {option('split_seed', 0)}.")
     if asked["sensitive_as_feature"] and asked["sensitive"] is None:
-        problems.add("sensitive_as_feature: there is no sensitive column; name one with --sensitive.")
+        problems.add(f"sensitive_as_feature: there is no sensitive column; name one with {option('sensitive')}.")
     if asked["edges"] is not None and asked["similarity"] is not None:
         problems.add("similarity: the edges are given; leave one of the two out.")
     if asked["similarity_with_sensitive"] and not asked["sensitive_as_feature"]:
-        problems.add("similarity_with_sensitive: the sensitive column is no feature; pass --sensitive-as-feature too.")
+        feature = option("sensitive_as_feature", True)
+        problems.add(f"similarity_with_sensitive: the sensitive column is no feature; pass {feature} too.")
 
 
 def _check_kinds(asked: dict[str, Any]) -> None:

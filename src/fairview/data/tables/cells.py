@@ -23,7 +23,7 @@ import numpy.typing as npt
 import polars as pl
 
 from fairview.data.tables.archives import read_bytes
-from fairview.errors import InputError, Problems, did_you_mean, some
+from fairview.errors import InputError, Problems, did_you_mean, option, some
 
 TableSource = str | Path | pl.DataFrame | Any
 """A path, a polars frame, or anything with named columns that turns into one: a pandas frame, a mapping of lists."""
@@ -31,6 +31,7 @@ TableSource = str | Path | pl.DataFrame | Any
 EXPANDED_LIMIT = 4 * 1024**3
 """Bytes that a compressed table may expand to."""
 
+_IS_IT_RIGHT = f"Is {option('encoding')} right?"
 _SEPARATORS = {",": "','", ";": "';'", "\t": "a tab", "|": "'|'"}
 
 
@@ -130,25 +131,27 @@ def decode(data: bytes, name: str, encoding: str = "utf-8") -> bytes:
     if codec == "utf-8":
         data = data.removeprefix(codecs.BOM_UTF8)
         if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-            raise InputError(f"{name}: is UTF-16, not UTF-8. Save it as UTF-8, or pass --encoding utf-16.")
+            raise InputError(f"{name}: is UTF-16, not UTF-8. Save it as UTF-8, or pass {option('encoding', 'utf-16')}.")
     elif codec.startswith(("utf-16", "utf-32")) and b"\0" not in data:  # every line end has one
-        raise InputError(f"{name}: is not {codec}. Leave --encoding out, or say what it is.")
+        raise InputError(f"{name}: is not {codec}. Leave {option('encoding')} out, or say what it is.")
     try:
         text = data.decode(codec)
         text.encode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        remedy = "Save it as UTF-8, or pass --encoding latin-1." if codec == "utf-8" else "Is --encoding right?"
+        remedy = f"Save it as UTF-8, or pass {option('encoding', 'latin-1')}." if codec == "utf-8" else _IS_IT_RIGHT
         byte = error.object[error.start]
         raise InputError(f"{name}: line {line}: byte 0x{byte:02x} is not {codec}. {remedy}") from None
     except UnicodeEncodeError as error:
         line = text.count("\n", 0, error.start) + 1
-        raise InputError(f"{name}: line {line}: half a character (a lone surrogate). Is --encoding right?") from None
+        raise InputError(f"{name}: line {line}: half a character (a lone surrogate). {_IS_IT_RIGHT}") from None
     except (LookupError, TypeError, ValueError):
         raise InputError(f"{name}: '{encoding}' is not a text encoding.") from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise InputError(f"{name}: line {line}: a NUL byte. Is it UTF-16? Pass --encoding utf-16, or clean the file.")
+        raise InputError(
+            f"{name}: line {line}: a NUL byte. Is it UTF-16? Pass {option('encoding', 'utf-16')}, or clean the file."
+        )
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").encode()
 
 
@@ -166,7 +169,7 @@ def parse_csv(
         first_line: the number that the first line of `text` has in the file.
     """
     if len(separator) != 1 or not separator.isascii() or separator in '"\n\r\0':
-        raise InputError(f"{name}: --separator must be one plain character, got {separator!r}.")
+        raise InputError(f"{name}: {option('separator')} must be one plain character, got {separator!r}.")
     first_line += len(text) - len(text.lstrip(b"\n"))
     text = text.strip(b"\n") + b"\n"
     rows, columns = _check_structure(text, name, separator, header=header, quotes=quotes, first_line=first_line)
@@ -229,7 +232,7 @@ def _check_structure(
         if other is not None:
             raise InputError(
                 f"{name}: one column only, and its {what} contains {_SEPARATORS[other]}. "
-                f"Pass --separator '{other if other != chr(9) else chr(92) + 't'}'."
+                f"Pass {option('separator', other)}."
             )
     odd = np.flatnonzero(cells != cells[0])
     if len(odd):

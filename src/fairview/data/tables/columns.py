@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from fairview.data.tables.cells import Table
-from fairview.errors import Problems, quoted, some
+from fairview.errors import Problems, option, quoted, some
 
 LARGEST = float(np.finfo(np.float32).max)
 
@@ -103,9 +103,11 @@ class ColumnReader:
 
     def _not_numbers(self, column: str, text: pl.Series, rows: npt.NDArray[np.intp]) -> None:
         first = text[int(rows[0])]
-        remedy = f"Clean them, leave the column out (--drop {column}), or one-hot encode it (--categorical {column})."
+        drop, encode = option("drop", [column]), option("categorical", [column])
+        remedy = f"Clean them, leave the column out ({drop}), or one-hot encode it ({encode})."
         if str(first).lower() in _LOOKS_MISSING:
-            remedy = f"If it means missing, pass --missing-value {first} and say what to do with --missing."
+            means_missing = option("missing_values", [first])
+            remedy = f"If it means missing, pass {means_missing} and say what to do with {option('missing')}."
         count = f"{len(rows):,} of {len(self.table):,} cells are not numbers"
         self.add(column, f"{count}, the first is '{first}' ({self.place(rows)}). {remedy}")
 

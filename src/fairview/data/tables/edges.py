@@ -16,7 +16,7 @@ import polars as pl
 
 from fairview.data.tables.cells import Table, TableSource, decode, parse_csv, read_file, read_table, usual_separator
 from fairview.data.tables.columns import Place, as_texts
-from fairview.errors import InputError, quoted
+from fairview.errors import InputError, option, quoted
 
 Pairs = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
@@ -97,7 +97,7 @@ def match_nodes(
             hint = " Blanks around an id are part of it." if (around != strangers).any() else ""
             raise InputError(
                 f"{table.name}: {count} point to ids that {nodes_name} does not have ({quoted(strangers)}).{hint} "
-                "Add these nodes, or pass --drop-unknown."
+                f"Add these nodes, or pass {option('drop_unknown', True)}."
             )
         notes.append(f"{table.name}: {count} dropped: an end is not in {nodes_name}")
     known = ~unknown

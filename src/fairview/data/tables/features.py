@@ -8,7 +8,7 @@ import polars as pl
 
 from fairview.data.tables.columns import ColumnReader
 from fairview.data.tables.recipe import Column, Sensitive
-from fairview.errors import some
+from fairview.errors import option, some
 
 MOST_CATEGORIES = 1000
 """Different values beyond which a column is taken for an id, not for a category."""
@@ -48,7 +48,8 @@ def choose_columns(
             problems.add(table.missing(name))
     for name in features or ():
         if name in role_of and name != own:
-            remedy = " Pass --sensitive-as-feature." if sensitive is not None and name == sensitive.column else ""
+            may_be = sensitive is not None and name == sensitive.column
+            remedy = f" Pass {option('sensitive_as_feature', True)}." if may_be else ""
             problems.add(f"{table.name}: column '{name}' is the {role_of[name]}; it can't be a feature.{remedy}")
     for name in sorted({*(features or ()), *([own] if own else [])} & {*drop}):
         problems.add(f"{table.name}: column '{name}' is both chosen and dropped.")

@@ -33,7 +33,7 @@ from fairview.data.tables.recipe import (
 )
 from fairview.data.tables.roles import apply_label, apply_sensitive, read_label, read_sensitive, read_split
 from fairview.data.tables.scaling import ScalingKind
-from fairview.errors import InputError, Problems, quoted
+from fairview.errors import InputError, Problems, option, quoted
 
 
 def read_graph(
@@ -248,10 +248,10 @@ def _report_empty(reader: ColumnReader, columns: tuple[Column, ...], encoded: Ma
     for name, absent in gaps.items():
         rows = np.flatnonzero(absent)
         if absent.all():
-            reader.add(name, f"all {len(rows):,} rows are empty. Drop the column (--drop {name}).")
+            reader.add(name, f"all {len(rows):,} rows are empty. Drop the column ({option('drop', [name])}).")
         elif missing == "error" and len(rows):
-            found = f"{len(rows):,} of {len(absent):,} rows are empty ({reader.place(rows)})"
-            reader.add(name, f"{found}. Fill them, drop them, or pass --missing mean.")
+            count = f"{len(rows):,} of {len(absent):,} rows are empty ({reader.place(rows)})"
+            reader.add(name, f"{count}. Fill them, drop them, or pass {option('missing', 'mean')}.")
     if missing == "indicator":
         channels = {channel for column in columns for channel in column.channels}
         for name in sorted(name for name, absent in gaps.items() if absent.any() and indicator(name) in channels):
@@ -265,7 +265,7 @@ def _check_means(columns: tuple[Column, ...], encoded: Matrix, rows: npt.NDArray
     if without:
         raise InputError(
             f"{name}: column {quoted(without)}: empty for all nodes that the mean is taken over. Drop the column, or "
-            "fit on all nodes (--scale-on all)."
+            f"fit on all nodes ({option('scale_on', 'all')})."
         )
 
 
@@ -280,7 +280,7 @@ def _kept(
             notes.append(f"{cells:,} empty cells of {int(with_gaps.sum()):,} nodes filled with the mean")
         return np.ones(len(encoded), dtype=np.bool_)
     if with_gaps.all():
-        raise InputError(f"{name}: every node has an empty cell; none is left with --missing drop.")
+        raise InputError(f"{name}: every node has an empty cell; none is left with {option('missing', 'drop')}.")
     notes.append(f"{int(with_gaps.sum()):,} of {len(encoded):,} nodes dropped: empty cells in their features")
     return np.asarray(~with_gaps)
 
@@ -316,8 +316,8 @@ def _similar(recipe: Recipe, x: Matrix, directed: bool, name: str, notes: list[s
         raise InputError(f"{name}: the recipe's own graph had edges; pass edges for these nodes too.")
     if not recipe.similarity_channels:
         raise InputError(
-            f"{name}: no channel is left to link similar nodes by: the sensitive one takes no part. Pass --edges, keep "
-            "more features, or pass --similarity-with-sensitive."
+            f"{name}: no channel is left to link similar nodes by: the sensitive one takes no part. Pass "
+            f"{option('edges')}, keep more features, or pass {option('similarity_with_sensitive', True)}."
         )
     chosen = [recipe.features.channels.index(channel) for channel in recipe.similarity_channels]
     first, second = recipe.similarity.pairs(x[:, chosen])

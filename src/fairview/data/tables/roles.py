@@ -13,7 +13,7 @@ from fairview.data.splits import Split, split_from_column
 from fairview.data.tables.cells import Table, require_columns
 from fairview.data.tables.columns import ColumnReader, Place, as_texts
 from fairview.data.tables.recipe import Label, Sensitive
-from fairview.errors import InputError, Problems, did_you_mean, quoted, some
+from fairview.errors import InputError, Problems, did_you_mean, embed, option, quoted, some
 from fairview.groups import UNKNOWN
 
 MOST_GROUPS = 20
@@ -25,7 +25,7 @@ _WHOLE = re.compile(r"0|[1-9][0-9]*")
 def read_ids(table: Table, column: str, problems: Problems) -> tuple[str, ...] | None:
     """The ids as exact texts; None if they are a problem."""
     if column not in table.columns:
-        problems.add(f"{table.missing(column)} Without --id, the column 'id' or the row numbers are the ids.")
+        problems.add(f"{table.missing(column)} Without {option('id')}, the column 'id' or the row numbers are the ids.")
         return None
     where, place = f"{table.name}: column '{column}'", Place(None)
     series = table.frame[column]
@@ -89,7 +89,8 @@ def read_label(
             values = [negative, positive]
         else:
             shown = quoted(values, limit=10)
-            reader.problems.add(f"{where}: the labels are {shown}. Say which is positive: --positive VALUE.")
+            example = option("positive", values[-1])
+            reader.problems.add(f"{where}: the labels are {shown}. Say which is positive, for example {example}.")
             positive = "1"
     elif positive not in values:
         shown = quoted(values, limit=10)
@@ -208,5 +209,5 @@ def read_split(reader: ColumnReader, column: str | None) -> Split:
         return split_from_column(texts.to_list(), name=column)
     except InputError as error:
         for problem in error.problems:
-            reader.problems.add(f"{reader.table.name}: {problem}")
+            reader.problems.add(f"{reader.table.name}: {embed(problem)}")
         return {}
