@@ -63,7 +63,8 @@ def test_a_run_folder_has_the_files_of_the_contract(graph, tmp_path):
     assert result["run"] == str(tmp_path / "a")
     assert list(result["metrics"]) == ["val", "test"]
     assert set(result["metrics"]["test"]) > METRICS
-    assert result["metrics"] == json.loads((tmp_path / "a" / "metrics.json").read_text())
+    head = {"kind": "metrics", "version": 2}
+    assert head | result["metrics"] == json.loads((tmp_path / "a" / "metrics.json").read_text())
     assert set(result["seconds"]) == {"train", "evaluate"}
     assert not result["interrupted"]
 
@@ -81,7 +82,9 @@ def test_run_json_says_how_to_make_it_again(graph, tmp_path):
     trained = model()
     train_run(trained, graph, tmp_path)
     run = json.loads((tmp_path / "run.json").read_text())
-    assert run["method"] == "fairvgnn"
+    assert (run["kind"], run["version"], run["method"]) == ("run", 2, "fairvgnn")
+    assert run["machine"]["processor"]
+    assert run["machine"]["cpu_capability"] == torch.backends.cpu.get_cpu_capability()
     assert type(trained)(**run["parameters"] | {"encoder_updates": tuple(run["parameters"]["encoder_updates"])})
     assert (run["seed"], run["best_epoch"], run["epochs"]) == (1, trained.best_epoch_, 6)
     assert run["data"]["sha256"] == graph.sha256
@@ -234,7 +237,9 @@ def test_a_module_of_the_users_own_resumes_too(graph, tmp_path):
     train_run(make(), graph, tmp_path / "a", notice=stop_at(3, KeyboardInterrupt))
     train_run(make(), graph, tmp_path / "a", resume=True)
     assert contents(tmp_path / "a") == contents(tmp_path / "whole")
-    assert json.loads((tmp_path / "a" / "run.json").read_text())["parameters"]["encoder"] == "own module"
+    encoder = json.loads((tmp_path / "a" / "run.json").read_text())["parameters"]["encoder"]
+    assert encoder["module"].endswith("<locals>.Own")
+    assert len(encoder["sha256"]) == 64
     assert train_run(make(), graph, tmp_path / "a", resume=True)["metrics"] == whole["metrics"]
 
 

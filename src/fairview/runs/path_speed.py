@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import resource
-import sys
 import time
 from typing import Any
 
 import torch
 
 from fairview.data.graph import NodeGraph
+from fairview.machine import peak_memory_mb
 from fairview.methods.fairvgnn import FairVGNN, FairVGNNNetwork
 from fairview.nn.losses import classifier_loss, discriminator_loss, generator_loss
 from fairview.training.kept_memory import memory_kept
@@ -39,7 +38,7 @@ def measure_speed(graph: NodeGraph, settings: dict[str, Any], *, threads: int | 
     with torch_threads(count):
         with memory_kept():  # as `fit` does; a user of PyG would not
             fast, fast_epochs = _seconds_per_epoch(FairVGNN(**settings, path="auto"), graph)
-            memory = _peak_memory()
+            memory = peak_memory_mb()
         general, general_epochs = _seconds_per_epoch(FairVGNN(**settings, path="general"), graph)
         difference = max_gradient_difference(graph, settings)
     return {
@@ -100,8 +99,3 @@ def _seconds_per_epoch(model: FairVGNN, graph: NodeGraph) -> tuple[float, int]:
         spent += time.perf_counter() - start
         epochs += 1
     return spent / epochs, epochs
-
-
-def _peak_memory() -> float:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / 1024**2 if sys.platform == "darwin" else peak / 1024

@@ -23,28 +23,33 @@ import numpy as np
 from torch import nn
 
 from fairview._version import __version__
-from fairview.atomic import write_atomic
+from fairview.atomic import write_atomic, write_json
 from fairview.data.graph import NodeGraph
+from fairview.data.splits import with_default_split
 from fairview.errors import InputError, option
+from fairview.machine import describe_machine
 from fairview.methods.contract import Method
 from fairview.methods.estimator import Estimator
 from fairview.methods.evaluate import evaluate
-from fairview.methods.model_files import load_model, save_model
+from fairview.methods.model_files import check_saveable, load_model, save_model
 from fairview.methods.network_method import NetworkMethod
-from fairview.methods.registry import name_of
+from fairview.methods.registry import name_of, spec_of
 from fairview.training.checkpoint import load_checkpoint, save_checkpoint
 from fairview.training.loop import Progress
 from fairview.training.state import State
 
-Notice = Callable[[Progress, int], None]
+EpochNotice = Callable[[Progress, int], None]
 """Called after each epoch with the progress and the number of epochs in all."""
+
+VERSION = 2
+"""Of run.json and metrics.json; those of version 0.1.0 of fairview say none."""
 
 CHECKPOINT_EVERY = 10
 """Epochs between checkpoints; an interrupted run writes one at once."""
 
 
 def train_run(
-    model: Estimator, graph: NodeGraph, folder: str | Path, *, resume: bool = False, notice: Notice | None = None
+    model: Estimator, graph: NodeGraph, folder: str | Path, *, resume: bool = False, notice: EpochNotice | None = None
 ) -> dict[str, Any]:
     """Fit a model and write its run folder.
 
@@ -59,6 +64,8 @@ def train_run(
         What `fairview train` prints as JSON: run, metrics by split, seconds.
     """
     folder = Path(folder)
+    check_saveable(model)
+    graph, _ = with_default_split(graph)
     identity = run_identity(model, graph)
     if (folder / "run.json").exists():
         return _finished(folder, model, identity, resume=resume)
@@ -94,25 +101,28 @@ def train_run(
 
 def write_run(model: Estimator, graph: NodeGraph, folder: Path, identity: str) -> dict[str, Any]:
     """Everything but the checkpoint; `run.json` last, because it says that the rest is whole."""
+    graph, _ = with_default_split(graph)
     metrics = {
         split: evaluate(model, graph, split=split, intervals=True).to_dict()
         for split in ("val", "test")
         if split in graph.splits
     }
     save_model(model, folder)
-    write_atomic(folder / "metrics.json", _json(metrics))
+    write_json(folder / "metrics.json", {"kind": "metrics", "version": VERSION} | metrics)
     write_atomic(folder / "history.jsonl", "".join(json.dumps(row) + "\n" for row in getattr(model, "history_", [])))
     write_atomic(folder / "predictions.csv", predictions(model, graph))
     if not getattr(model, "interrupted_", False):
-        write_atomic(folder / "run.json", _json(describe_run(model, graph, identity)))
+        write_json(folder / "run.json", describe_run(model, graph, identity))
     return {"run": str(folder), "metrics": metrics}
 
 
 def describe_run(model: Estimator, graph: NodeGraph, identity: str) -> dict[str, Any]:
     """How to make the run again."""
-    parameters = {name: value if _is_plain(value) else "own module" for name, value in model.get_params(False).items()}
+    parameters = plain_parameters(model)
     packages = ("numpy", "scipy", "torch", "torch_geometric", "scikit-learn", "polars")
     return {
+        "kind": "run",
+        "version": VERSION,
         "method": name_of(model),
         "parameters": parameters,
         "seed": parameters.get("seed"),
@@ -132,13 +142,18 @@ def describe_run(model: Estimator, graph: NodeGraph, identity: str) -> dict[str,
         "versions": {"fairview": __version__, "python": platform.python_version()}
         | {name: metadata.version(name) for name in packages},
         "platform": platform.platform(),
+        "machine": {name: describe_machine()[name] for name in ("processor", "cpu_capability")},
     }
+
+
+def plain_parameters(model: Estimator) -> dict[str, Any]:
+    """A model's parameters for JSON; a module of the user's own is told by its class and a hash of its weights."""
+    return {name: _plain(value) for name, value in model.get_params(deep=False).items()}
 
 
 def run_identity(model: Estimator, graph: NodeGraph) -> str:
     """A hash of method, parameters and data: what must be equal for a run to be the same run."""
-    parameters = {n: v if _is_plain(v) else "own module" for n, v in model.get_params(False).items()}
-    text = json.dumps([name_of(model), parameters, graph.sha256], sort_keys=True)
+    text = json.dumps([name_of(model), plain_parameters(model), graph.sha256], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -182,6 +197,7 @@ def _finished(folder: Path, model: Estimator, identity: str, *, resume: bool) ->
     try:
         known = json.loads((folder / "run.json").read_text(encoding="utf-8"))
         metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+        metrics = {split: values for split, values in metrics.items() if split not in ("kind", "version")}
         same = known["identity"] == identity
     except (OSError, ValueError, KeyError, TypeError):
         other = option("folder")
@@ -195,9 +211,10 @@ def _finished(folder: Path, model: Estimator, identity: str, *, resume: bool) ->
     raise InputError(f"{folder}: holds a finished run {reason}. Use another {option('folder')}.")
 
 
-def _is_plain(value: object) -> bool:
-    return value is None or isinstance(value, (str, int, float, bool, tuple, list))
-
-
-def _json(document: Any) -> str:
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+def _plain(value: object) -> Any:
+    if not isinstance(value, nn.Module):
+        return value
+    digest = hashlib.sha256(repr(value).encode())
+    for name, tensor in sorted(value.state_dict().items()):
+        digest.update(f"{name}{tensor.dtype}{tuple(tensor.shape)}".encode() + tensor.detach().cpu().numpy().tobytes())
+    return {"module": spec_of(type(value)), "sha256": digest.hexdigest()}
