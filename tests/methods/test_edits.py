@@ -234,8 +234,7 @@ def test_thirty_thousand_nodes_need_no_dense_matrix():
         import json, resource, warnings
         warnings.simplefilter("ignore")
         import fairview as fv
-        from fairview.data.datasets import describe
-from fairview.methods.edits import EDITS
+        from fairview.methods.edits import EDITS
         graph = fv.synthetic_graph(30_000, average_degree=20, seed=1)
         graph = graph.with_splits(fv.stratified_splits(graph, repeats=1)[0])
         view = EDITS(edge_threshold=0.02, epochs=2, threads=1).fit(graph).fair_view(graph)

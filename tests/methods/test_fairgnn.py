@@ -17,7 +17,14 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from torch_geometric.nn import GCNConv
 
-    from fairview.methods.fairgnn import Estimating, FairGNN, adversary_loss, covariance, known_nodes, with_more_labels
+    from fairview.methods.fairgnn import (
+        FairGNNNetwork,
+        FairGNN,
+        adversary_loss,
+        covariance,
+        known_nodes,
+        with_more_labels,
+    )
     from fairview.nn import linear_path
     from fairview.nn.encoders import ENCODERS
     from fairview.propagation.operators import Operator
@@ -98,7 +105,7 @@ def test_adversary_loss_is_the_cross_entropy_of_probabilities():
 
 
 def test_both_losses_of_an_epoch_by_hand(path_graph):
-    network = Estimating(make(precision="float64", covariance_weight=4.0, adversary_weight=0.5), path_graph)
+    network = FairGNNNetwork(make(precision="float64", covariance_weight=4.0, adversary_weight=0.5), path_graph)
     s = Operator(kind="gcn").matrix(path_graph.adjacency).toarray()
     layer = network.encoder.layers[0]
 
@@ -122,7 +129,7 @@ def test_both_losses_of_an_epoch_by_hand(path_graph):
 
 
 def test_known_sensitive_values_keep_their_truth_and_the_others_are_estimated(path_graph):
-    network = Estimating(make(known_sensitive=None), path_graph)
+    network = FairGNNNetwork(make(known_sensitive=None), path_graph)
     assert network.known.tolist() == [0, 1]
     assert network.sensitive[[0, 1], 0].tolist() == [0.0, 1.0]
     others = network.sensitive[2:]
@@ -132,7 +139,7 @@ def test_known_sensitive_values_keep_their_truth_and_the_others_are_estimated(pa
 
 def test_the_estimator_is_a_one_layer_gcn_trained_by_adam(graph):
     method = make(precision="float64", epochs=30, learning_rate=0.05, known_sensitive=25)
-    network = Estimating(method, graph)
+    network = FairGNNNetwork(method, graph)
     streams = Streams(method.seed)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(streams.seed("estimator"))
@@ -225,7 +232,7 @@ def test_german_has_the_published_500_labels():
 
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_each_phase_touches_only_its_own_parameters(graph, encoder):
-    network = Estimating(make(encoder=encoder), graph)
+    network = FairGNNNetwork(make(encoder=encoder), graph)
     guess = network.sensitive.clone()
 
     def changed(act: Any) -> set[str]:
@@ -252,7 +259,7 @@ def test_without_its_weights_it_is_the_plain_network(graph):
 def test_the_covariance_constraint_takes_effect(graph):
     def found(weight: float) -> float:
         method = make(epochs=100, learning_rate=0.02, covariance_weight=weight, known_sensitive=None, selection="loss")
-        network = Estimating(method, graph)
+        network = FairGNNNetwork(method, graph)
         for _ in range(method.epochs):
             network.epoch()
         logits = network.everyone.logits(network.draw_masks(), network.classifier)
@@ -279,7 +286,7 @@ def test_large_graphs_that_come_in_parts_train_the_same_model(graph, encoder, mo
 
 
 def test_three_groups(three_groups):
-    network = Estimating(make(), three_groups)
+    network = FairGNNNetwork(make(), three_groups)
     assert network.discriminator.out_features == 3
     torch.testing.assert_close(network.sensitive.sum(dim=1), torch.ones(90))
     codes = torch.from_numpy(three_groups.sensitive[network.known].astype("int64"))
@@ -299,7 +306,7 @@ def test_a_module_of_the_users_own(graph):
             return torch.tanh(self.layer(x)) + 0 * edge_index.sum()
 
     model = make(encoder=Own()).fit(graph)
-    assert model.fitted_.discriminator.in_features == 5
+    assert model.fitted_.modules["discriminator"].in_features == 5
     assert model.representations(graph).shape == (120, 5)
 
 

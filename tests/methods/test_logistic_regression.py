@@ -65,4 +65,4 @@ def test_unlabelled_nodes_are_not_trained_on_and_one_class_is_refused(german):
     with pytest.raises(fv.InputError, match=r"^train: all 50 labels are 'good'; both classes are needed\.$"):
         fv.LogisticRegression().fit(some)
     with pytest.raises(fv.InputError, match="no split 'train'"):
-        fv.LogisticRegression().fit(german.with_splits({}))
+        fv.LogisticRegression().fit(german.with_splits({"val": german.splits["val"]}))

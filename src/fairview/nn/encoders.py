@@ -8,15 +8,16 @@ Paper: appendix B.1. In the published runs GCN and GIN have one layer and no act
 
 from __future__ import annotations
 
+import sys
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
-from torch_geometric.nn import GCNConv, GINConv, MessagePassing, SAGEConv, SimpleConv
 
 from fairview.errors import InputError
+from fairview.nn.convolutions import GCNLayer, GINLayer, SAGELayer, SumLayer
 from fairview.nn.dropout import DropoutSource
 from fairview.nn.inputs import GraphInputs
 from fairview.propagation.operators import Operator, OperatorKind
@@ -117,7 +118,7 @@ class GCNEncoder(Encoder):
         super().__init__(spec)
         widths = [channels] + [spec.hidden] * spec.layers
         # S carries the normalisation and the self-loops already, which is what `cached=True` would keep
-        self.layers = nn.ModuleList(GCNConv(*pair, normalize=False, add_self_loops=False) for pair in pairwise(widths))
+        self.layers = nn.ModuleList(GCNLayer(*pair) for pair in pairwise(widths))
 
     def forward(self, x: Tensor, inputs: GraphInputs) -> Tensor:
         for depth, layer in enumerate(self.layers):
@@ -137,8 +138,10 @@ class GINEncoder(Encoder):
         widths = [channels] + [spec.hidden] * spec.layers
         blocks = [nn.Sequential(nn.Linear(*pair), nn.BatchNorm1d(pair[1])) for pair in pairwise(widths)]
         self.sums = spec.operator in (None, "sum")
-        self.layers = nn.ModuleList(GINConv(block, eps=spec.self_loops - 1) if self.sums else block for block in blocks)
-        self.aggregate = SimpleConv(aggr="sum")
+        self.layers = nn.ModuleList(
+            GINLayer(block, eps=spec.self_loops - 1) if self.sums else block for block in blocks
+        )
+        self.aggregate = SumLayer()
 
     def forward(self, x: Tensor, inputs: GraphInputs) -> Tensor:
         for depth, layer in enumerate(self.layers):
@@ -180,9 +183,7 @@ class SAGEEncoder(Encoder):
             given = f"operator '{spec.operator or 'mean'}' with {spec.self_loops:g} self-loops"
             raise InputError(f"sage: {given}; it takes the operators mean and sum, and 0 or 1 self-loops.")
         widths = [channels] + [spec.hidden] * spec.layers
-        self.layers = nn.ModuleList(
-            SAGEConv(*pair, aggr=spec.operator or "mean", normalize=True) for pair in pairwise(widths)
-        )
+        self.layers = nn.ModuleList(SAGELayer(*pair, aggregation=spec.operator or "mean") for pair in pairwise(widths))
         self.norms = nn.ModuleList(nn.BatchNorm1d(spec.hidden) for _ in range(spec.layers - 1))
         for norm in self.norms:
             norm.requires_grad_(False)
@@ -224,11 +225,17 @@ class ForeignEncoder(nn.Module):
         return self._acting_on_channels(self.module)
 
     def _acting_on_channels(self, part: nn.Module) -> list[Tensor]:
-        together = [part, *part.children()] if isinstance(part, MessagePassing) else [part]
+        together = [part, *part.children()] if _passes_messages(part) else [part]
         own = [parameter for module in together for parameter in module.parameters(recurse=False)]
         found: list[Tensor] = [p for p in own if p.ndim == 2 and p.shape[1] == self._channels]
         inside = (self._acting_on_channels(child) for child in part.children())
         return found or next(filter(None, inside), [])
+
+
+def _passes_messages(module: nn.Module) -> bool:
+    """Whether it is one of PyG's convolutions: not if nobody has imported PyG yet."""
+    pyg = sys.modules.get("torch_geometric.nn")
+    return pyg is not None and isinstance(module, pyg.MessagePassing)
 
 
 _CLASSES: dict[str, Any] = {"mlp": MLPEncoder, "gcn": GCNEncoder, "gin": GINEncoder, "sage": SAGEEncoder}

@@ -1,0 +1,130 @@
+"""Which weights does one of PyG's convolutions have? The same names and the same first draws, without importing PyG.
+
+The collapsed paths need the weights alone, and importing PyG takes longer than most predictions. The general path
+passes messages: then PyG's own convolution does it, with these weights in the place of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from operator import attrgetter
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+
+class Weights(nn.Module):
+    """A matrix, (outputs, inputs), and perhaps a bias, drawn like those of PyG's `Linear`."""
+
+    def __init__(self, inputs: int, outputs: int, *, bias: bool, glorot: bool = False) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(outputs, inputs))
+        self.bias = nn.Parameter(torch.empty(outputs)) if bias else None
+        self.glorot = glorot
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw anew."""
+        outputs, inputs = self.weight.shape
+        fan = inputs + outputs if self.glorot else (1 + math.sqrt(5) ** 2) * inputs
+        nn.init.uniform_(self.weight, -math.sqrt(6 / fan), math.sqrt(6 / fan))
+        if self.bias is not None:
+            nn.init.uniform_(self.bias, -1 / math.sqrt(inputs), 1 / math.sqrt(inputs))
+
+
+class Convolution(nn.Module):
+    """The weights of a convolution of PyG, which is made when the first message is passed."""
+
+    def convolution(self) -> nn.Module:
+        """PyG's own, with parameters and buffers of the same names."""
+        raise NotImplementedError
+
+    def pass_messages(self, *inputs: Any) -> Tensor:
+        """Call PyG's convolution with the weights that are here."""
+        if "_convolution" not in self.__dict__:  # not `self._convolution`: it is no part of this module
+            with torch.random.fork_rng(devices=[]):
+                self.__dict__["_convolution"] = self.convolution()
+        convolution = self.__dict__["_convolution"]
+        # a caller may have put other tensors in the place of parameters, as `functional_call` does
+        weights = {name: attrgetter(name)(self) for name in convolution.state_dict()}
+        output: Tensor = functional_call(convolution, weights, inputs)
+        return output
+
+    def forward(self, *inputs: Any) -> Tensor:
+        """(x, edge_index, edge_weight) -> (n, outputs)."""
+        return self.pass_messages(*inputs)
+
+
+class GCNLayer(Convolution):
+    """S x W + b; S comes with its weights, so that PyG neither normalises nor adds self-loops."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.lin = Weights(inputs, outputs, bias=False, glorot=True)
+        self.bias = nn.Parameter(torch.zeros(outputs))
+        self.lin.reset_parameters()  # PyG draws twice
+
+    def convolution(self) -> nn.Module:
+        """`GCNConv`."""
+        from torch_geometric.nn import GCNConv
+
+        outputs, inputs = self.lin.weight.shape
+        layer: nn.Module = GCNConv(inputs, outputs, normalize=False, add_self_loops=False)
+        return layer
+
+
+class SAGELayer(Convolution):
+    """W_l S x + b + W_r x, normalised to length 1."""
+
+    def __init__(self, inputs: int, outputs: int, *, aggregation: str) -> None:
+        super().__init__()
+        self.aggregation = aggregation
+        self.lin_l, self.lin_r = Weights(inputs, outputs, bias=True), Weights(inputs, outputs, bias=False)
+        self.lin_l.reset_parameters()  # PyG draws twice
+        self.lin_r.reset_parameters()
+
+    def convolution(self) -> nn.Module:
+        """`SAGEConv`."""
+        from torch_geometric.nn import SAGEConv
+
+        outputs, inputs = self.lin_l.weight.shape
+        layer: nn.Module = SAGEConv(inputs, outputs, aggr=self.aggregation, normalize=True)
+        return layer
+
+
+class GINLayer(Convolution):
+    """block((1 + eps) x + sum over the neighbours of x)."""
+
+    eps: Tensor
+
+    def __init__(self, block: nn.Sequential, *, eps: float) -> None:
+        super().__init__()
+        self.nn = block
+        self.register_buffer("eps", torch.full((1,), eps))
+        for part in block:
+            part.reset_parameters()  # type: ignore[operator]  # PyG draws twice
+
+    def convolution(self) -> nn.Module:
+        """`GINConv` around nothing: the block is here."""
+        from torch_geometric.nn import GINConv
+
+        layer: nn.Module = GINConv(nn.Identity())
+        return layer
+
+    def forward(self, *inputs: Any) -> Tensor:
+        """(x, edge_index) -> (n, outputs)."""
+        output: Tensor = self.nn(self.pass_messages(*inputs))
+        return output
+
+
+class SumLayer(Convolution):
+    """S x, for any S."""
+
+    def convolution(self) -> nn.Module:
+        """`SimpleConv`."""
+        from torch_geometric.nn import SimpleConv
+
+        layer: nn.Module = SimpleConv(aggr="sum")
+        return layer
