@@ -10,7 +10,7 @@ export FAIRVIEW_DATA ?= $(wildcard ../shared/datasets)
 # One thread for each test process: there are as many of them as cores.
 test test-all: export OMP_NUM_THREADS = 1
 
-.PHONY: install browser demo test lint test-all bench clean
+.PHONY: install browser demo test lint test-all bench wheel wheel-check clean
 
 install: $(STAMP)  ## make .venv and install the package with all that tests need
 
@@ -44,5 +44,16 @@ test-all: lint browser  ## also the long suites
 bench: install  ## ratios against the obvious alternatives, side by side; exit code 3 if one falls short
 	$(BIN)/python -m benchmarks
 
+wheel:  ## dist/*.whl, and in dist/wheelhouse everything that it needs, for machines without a network
+	rm -rf dist
+	$(PYTHON) -m pip wheel --quiet --disable-pip-version-check --constraint constraints.txt \
+	  --wheel-dir dist/wheelhouse '.[report]'
+	cp dist/wheelhouse/fairview-*.whl dist
+
+wheel-check: wheel  ## what the Dockerfile does, in a fresh environment without a network
+	$(PYTHON) -m venv dist/venv
+	dist/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-index --find-links dist/wheelhouse 'fairview[report]'
+	cd dist && venv/bin/fairview demo --out demo && test -s demo/report.html
+
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf dist $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

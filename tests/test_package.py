@@ -36,13 +36,20 @@ def test_the_package_runs_as_a_module():
 
 def loaded_after(statement: str) -> set[str]:
     heavy = ("torch", "torch_geometric", "polars", "pandas", "scipy", "sklearn", "pydantic", "rich", "typer", "numpy")
-    code = f"import sys\n{statement}\nprint(*[name for name in {heavy} if name in sys.modules])"
+    heavy += ("altair", "vl_convert", "jinja2", "safetensors")
+    code = f"import sys\n{statement}\nprint('loaded:', *[name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return set(done.stdout.split())
+    return set(done.stdout.rpartition("loaded:")[2].split())
 
 
 def test_importing_the_package_imports_nothing_heavy():
     assert loaded_after("import fairview") == set()
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["train", "--help"], ["report", "--help"]])
+def test_help_imports_nothing_that_computes(arguments):
+    run = f"from fairview.cli import main\ntry:\n    main({arguments})\nexcept SystemExit as end:\n    assert not end.code"
+    assert loaded_after(run) <= {"typer", "rich", "pydantic"}  # typer itself may use pydantic
 
 
 def test_tables_and_graphs_need_no_torch():

@@ -39,7 +39,7 @@ def print_graph(facts: dict[str, Any]) -> None:
     homophily = (
         facts["undefined"].get("homophily") or f"{percent(facts['homophily'])} % of the edges join the same group"
     )
-    shown = {
+    lines = {
         "nodes": facts["nodes"],
         "edges": f"{facts['edges']:,} {'directed' if facts['directed'] else 'undirected'}, "
         f"average degree {facts['average_degree']:.1f}, largest {facts['largest_degree']:,}, "
@@ -50,10 +50,10 @@ def print_graph(facts: dict[str, Any]) -> None:
         "homophily": homophily,
     }
     for name, part in facts["splits"].items():
-        shown[f"split {name}"] = f"{part['nodes']:,} nodes, {part['positives']:,} positive"
+        lines[f"split {name}"] = f"{part['nodes']:,} nodes, {part['positives']:,} positive"
     for place, note in enumerate(facts["notes"]):
-        shown["notes" if place == 0 else " " * place] = note
-    print_facts(str(facts["source"]), shown)
+        lines["notes" if place == 0 else " " * place] = note
+    print_facts(str(facts["source"]), lines)
     rows = [
         [
             group["group"],

@@ -68,7 +68,7 @@ def _fetch(chosen: list[Dataset], data_dir: Path | None, *, all_of_them: bool) -
 def _entry(dataset: Dataset, data_dir: Path | None) -> dict[str, Any]:
     from fairview.data.datasets import find_files
 
-    found = find_files(dataset.name, data_dir)
+    files = find_files(dataset.name, data_dir)
     entry = {
         key: getattr(dataset, key)
         for key in (
@@ -90,10 +90,10 @@ def _entry(dataset: Dataset, data_dir: Path | None) -> dict[str, Any]:
         "edges_as_published": dataset.edges_as_published,
     }
     entry |= {"licence": dataset.licence, "harms": list(dataset.harms), "citation": dataset.citation}
-    entry |= {"bundled": dataset.bundled, "fetchable": dataset.fetchable, "at_hand": found.at_hand}
-    entry["files"] = {name: str(place) for name, place in found.places.items()}
-    entry["missing"] = [file.name for file in found.missing]
-    entry["searched"] = [str(folder) for folder in found.folders]
+    entry |= {"bundled": dataset.bundled, "fetchable": dataset.fetchable, "at_hand": files.at_hand}
+    entry["files"] = {name: str(place) for name, place in files.places.items()}
+    entry["missing"] = [file.name for file in files.missing]
+    entry["searched"] = [str(folder) for folder in files.folders]
     return entry
 
 

@@ -34,17 +34,17 @@ def own_graph(tables: TableOptions) -> NodeGraph:
     """Own tables, as the options of the command line describe them."""
     from fairview.data.tables.read import read_graph
 
-    said = dict(tables)
-    rule = similarity_rule(said["edges"], said.pop("neighbours"), said.pop("threshold"))
-    separator = said.pop("separator")
+    arguments = dict(tables)
+    rule = similarity_rule(arguments["edges"], arguments.pop("neighbours"), arguments.pop("threshold"))
+    separator = arguments.pop("separator")
     return read_graph(
-        features=said.pop("feature") or None,
-        drop=said.pop("drop") or (),
-        categorical=said.pop("categorical") or (),
-        missing_values=said.pop("missing_value") or (),
+        features=arguments.pop("feature") or None,
+        drop=arguments.pop("drop") or (),
+        categorical=arguments.pop("categorical") or (),
+        missing_values=arguments.pop("missing_value") or (),
         separator="\t" if separator == "\\t" else separator,
         similarity=rule,
-        **said,
+        **arguments,
     )
 
 

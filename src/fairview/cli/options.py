@@ -10,158 +10,87 @@ from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
-_TABLES, _COLUMNS, _VALUES, _GRAPH = "Tables", "Columns", "Values", "Edges"
+_tables = functools.partial(typer.Option, rich_help_panel="Tables")
+_columns = functools.partial(typer.Option, rich_help_panel="Columns")
+_values = functools.partial(typer.Option, rich_help_panel="Values")
+_edges = functools.partial(typer.Option, rich_help_panel="Edges")
 
-Nodes = Annotated[
-    Path, typer.Option(help="Table of nodes: CSV (also .gz) or Parquet, with a header.", rich_help_panel=_TABLES)
-]
+_NODES = _tables(help="Table of nodes: CSV (also .gz) or Parquet, with a header.")
+
+Nodes = Annotated[Path, _NODES]
 Edges = Annotated[
     Path | None,
-    typer.Option(
-        help="Table of edges, or an edge list separated by blanks or tabs. Without it, similar nodes are linked.",
-        rich_help_panel=_TABLES,
-    ),
+    _tables(help="Table of edges, or an edge list separated by blanks or tabs. Without it, similar nodes are linked."),
 ]
-OptionalNodes = Annotated[
-    Path | None, typer.Option("--nodes", help="Own table of nodes, instead of a dataset.", rich_help_panel=_TABLES)
-]
-Separator = Annotated[
-    str | None, typer.Option(help=r"Character between the cells, for example ';' or '\t'.", rich_help_panel=_TABLES)
-]
-Encoding = Annotated[str, typer.Option(help="Of the CSV files.", rich_help_panel=_TABLES)]
-
-Label = Annotated[
-    str, typer.Option(help="Column with the label; empty cells are unlabelled.", rich_help_panel=_COLUMNS)
-]
-Sensitive = Annotated[
-    str, typer.Option(help="Column with the sensitive attribute; each value is a group.", rich_help_panel=_COLUMNS)
-]
-OptionalLabel = Annotated[
-    str | None, typer.Option("--label", help="Column with the label of own tables.", rich_help_panel=_COLUMNS)
-]
-OptionalSensitive = Annotated[
-    str | None, typer.Option("--sensitive", help="Column with the sensitive attribute.", rich_help_panel=_COLUMNS)
-]
-Positive = Annotated[
-    str | None,
-    typer.Option(help="The label that counts as positive; known for {0, 1} and {-1, 1}.", rich_help_panel=_COLUMNS),
-]
-Id = Annotated[
-    str | None,
-    typer.Option("--id", help="Column with the ids [default: id, or row numbers].", rich_help_panel=_COLUMNS),
-]
-Source = Annotated[
-    str | None, typer.Option(help="Column of the edge table [default: source, or the first].", rich_help_panel=_COLUMNS)
-]
-Target = Annotated[
-    str | None,
-    typer.Option(help="Column of the edge table [default: target, or the second].", rich_help_panel=_COLUMNS),
-]
-Features = Annotated[
-    list[str] | None,
-    typer.Option("--feature", help="Column to use as a feature; repeat it [default: all].", rich_help_panel=_COLUMNS),
-]
-Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; repeat it.", rich_help_panel=_COLUMNS)]
-Categorical = Annotated[
-    list[str] | None, typer.Option(help="Column to one-hot encode; repeat it.", rich_help_panel=_COLUMNS)
-]
-SensitiveAsFeature = Annotated[
-    bool,
-    typer.Option(
-        "--sensitive-as-feature", help="Keep the sensitive column among the features.", rich_help_panel=_COLUMNS
-    ),
-]
-Split = Annotated[str | None, typer.Option(help="Column with train, val and test.", rich_help_panel=_COLUMNS)]
-SplitSeed = Annotated[
-    int | None, typer.Option(help="Draw a stratified split with this seed instead.", rich_help_panel=_COLUMNS, min=0)
-]
-
-Scaling = Annotated[
-    Literal["none", "minmax", "standard"], typer.Option(help="Of the features.", rich_help_panel=_VALUES)
-]
-ScaleOn = Annotated[
-    Literal["all", "train"], typer.Option(help="Nodes that the scaling is fitted on.", rich_help_panel=_VALUES)
-]
-Missing = Annotated[
-    Literal["error", "mean", "drop", "indicator"],
-    typer.Option(help="What to do with empty feature cells.", rich_help_panel=_VALUES),
-]
-MissingValues = Annotated[
-    list[str] | None,
-    typer.Option("--missing-value", help="A text that means missing, such as NA; repeat it.", rich_help_panel=_VALUES),
-]
-
-Neighbours = Annotated[
-    int | None,
-    typer.Option(
-        help="Without edges: link each node to so many nearest ones [default: 10].", rich_help_panel=_GRAPH, min=1
-    ),
-]
-Threshold = Annotated[
-    float | None,
-    typer.Option(
-        help="Without edges: link nodes above this share of the largest similarity (0 to 1) instead.",
-        rich_help_panel=_GRAPH,
-    ),
-]
-SimilarityWithSensitive = Annotated[
-    bool,
-    typer.Option(
-        "--similarity-with-sensitive",
-        help="Let the sensitive column take part in the similarity (needs --sensitive-as-feature).",
-        rich_help_panel=_GRAPH,
-    ),
-]
-Directed = Annotated[
-    bool,
-    typer.Option("--directed", help="Keep edges as given instead of making them symmetric.", rich_help_panel=_GRAPH),
-]
-DropUnknown = Annotated[
-    bool, typer.Option("--drop-unknown", help="Drop edges to ids that the node table lacks.", rich_help_panel=_GRAPH)
-]
-
+Separator = Annotated[str | None, _tables(help=r"Character between the cells, for example ';' or '\t'.")]
+Encoding = Annotated[str, _tables(help="Of the CSV files.")]
+Source = Annotated[str | None, _columns(help="Column of the edge table [default: source, or the first].")]
+Target = Annotated[str | None, _columns(help="Column of the edge table [default: target, or the second].")]
+Directed = Annotated[bool, _edges("--directed", help="Keep edges as given instead of making them symmetric.")]
+DropUnknown = Annotated[bool, _edges("--drop-unknown", help="Drop edges to ids that the node table lacks.")]
 DataDir = Annotated[
     Path | None,
     typer.Option(help="Folder with the datasets' files [default: $FAIRVIEW_DATA, then the user cache]."),
 ]
 
 TableOptions = dict[str, Any]
-"""What the user said about own tables, by option."""
+"""What the user says about own tables, by option."""
+
+_REQUIRED = ("nodes", "label", "sensitive")
+"""Without them there are no own tables; a command that also takes a dataset does without all three."""
 
 
-def _required(nodes: Nodes, label: Label, sensitive: Sensitive) -> None:
-    """The options without which there are no own tables."""
-
-
-def _optional(nodes: OptionalNodes = None, label: OptionalLabel = None, sensitive: OptionalSensitive = None) -> None:
-    """The same for commands that also know datasets."""
-
-
-def _further(
+def _described(
+    nodes: Annotated[Path | None, _NODES] = None,
+    label: Annotated[str | None, _columns(help="Column with the label; empty cells are unlabelled.")] = None,
+    sensitive: Annotated[
+        str | None, _columns(help="Column with the sensitive attribute; each value is a group.")
+    ] = None,
     edges: Edges = None,
     separator: Separator = None,
     encoding: Encoding = "utf-8",
-    positive: Positive = None,
-    id: Id = None,
+    positive: Annotated[
+        str | None, _columns(help="The label that counts as positive; known for {0, 1} and {-1, 1}.")
+    ] = None,
+    id: Annotated[str | None, _columns("--id", help="Column with the ids [default: id, or row numbers].")] = None,
     source: Source = None,
     target: Target = None,
-    feature: Features = None,
-    drop: Drop = None,
-    categorical: Categorical = None,
-    sensitive_as_feature: SensitiveAsFeature = False,
-    split: Split = None,
-    split_seed: SplitSeed = None,
-    scaling: Scaling = "standard",
-    scale_on: ScaleOn = "all",
-    missing: Missing = "error",
-    missing_value: MissingValues = None,
-    neighbours: Neighbours = None,
-    threshold: Threshold = None,
-    similarity_with_sensitive: SimilarityWithSensitive = False,
+    feature: Annotated[
+        list[str] | None, _columns("--feature", help="Column to use as a feature; repeat it [default: all].")
+    ] = None,
+    drop: Annotated[list[str] | None, _columns(help="Column to leave out; repeat it.")] = None,
+    categorical: Annotated[list[str] | None, _columns(help="Column to one-hot encode; repeat it.")] = None,
+    sensitive_as_feature: Annotated[
+        bool, _columns("--sensitive-as-feature", help="Keep the sensitive column among the features.")
+    ] = False,
+    split: Annotated[str | None, _columns(help="Column with train, val and test.")] = None,
+    split_seed: Annotated[int | None, _columns(help="Draw a stratified split with this seed instead.", min=0)] = None,
+    scaling: Annotated[Literal["none", "minmax", "standard"], _values(help="Of the features.")] = "standard",
+    scale_on: Annotated[Literal["all", "train"], _values(help="Nodes that the scaling is fitted on.")] = "all",
+    missing: Annotated[
+        Literal["error", "mean", "drop", "indicator"], _values(help="What to do with empty feature cells.")
+    ] = "error",
+    missing_value: Annotated[
+        list[str] | None, _values("--missing-value", help="A text that means missing, such as NA; repeat it.")
+    ] = None,
+    neighbours: Annotated[
+        int | None, _edges(help="Without edges: link each node to so many nearest ones [default: 10].", min=1)
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        _edges(help="Without edges: link nodes above this share of the largest similarity (0 to 1) instead."),
+    ] = None,
+    similarity_with_sensitive: Annotated[
+        bool,
+        _edges(
+            "--similarity-with-sensitive",
+            help="Let the sensitive column take part in the similarity (needs --sensitive-as-feature).",
+        ),
+    ] = False,
     directed: Directed = False,
     drop_unknown: DropUnknown = False,
 ) -> None:
-    """All the others."""
+    """The options of own tables, with their defaults."""
 
 
 def with_table_options(*, required: bool) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -170,19 +99,18 @@ def with_table_options(*, required: bool) -> Callable[[Callable[..., None]], Cal
     typer reads a command's options off its signature, so the signatures are joined.
     """
 
+    described = dict(inspect.signature(_described).parameters)
+    if required:
+        described |= {name: described[name].replace(default=inspect.Parameter.empty) for name in _REQUIRED}
+
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        sources: list[Callable[..., None]] = [_required if required else _optional, _further]
-        hints: dict[str, Any] = {}
-        parameters: dict[str, inspect.Parameter] = {}
-        for source in [command, *sources]:
-            hints |= get_type_hints(source, include_extras=True)
-            parameters |= inspect.signature(source).parameters
-        names = [name for source in sources for name in inspect.signature(source).parameters]
+        hints = get_type_hints(command, include_extras=True) | get_type_hints(_described, include_extras=True)
+        parameters = dict(inspect.signature(command).parameters) | described
         del parameters["tables"], hints["tables"]
 
         @functools.wraps(command)
         def run(**given: Any) -> None:
-            command(tables={name: given.pop(name) for name in names}, **given)
+            command(tables={name: given.pop(name) for name in described}, **given)
 
         joined = [p.replace(kind=p.KEYWORD_ONLY, annotation=hints[name]) for name, p in parameters.items()]
         run.__signature__ = inspect.Signature(joined)  # type: ignore[attr-defined]

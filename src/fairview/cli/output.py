@@ -128,22 +128,22 @@ def print_metrics(title: str, rows: Mapping[str, Evaluation]) -> None:
     """Models below each other, metrics side by side, in percent; below it why a value is undefined."""
     from fairview.metrics.registry import METRICS
 
-    cells = [[name, *(_with_interval(found, metric) for metric in METRICS)] for name, found in rows.items()]
+    cells = [[name, *(_with_interval(evaluation, metric) for metric in METRICS)] for name, evaluation in rows.items()]
     reasons = dict.fromkeys(
         f"{name}: {METRICS[metric].short} is undefined: {reason}."
-        for name, found in rows.items()
-        for metric, reason in found.undefined.items()
+        for name, evaluation in rows.items()
+        for metric, reason in evaluation.undefined.items()
     )
     caption = "Percent, 95 % intervals over nodes below. Gaps: 0 means equal. FPR: 100 means it always says yes."
     columns = ["", *(entry.short for entry in METRICS.values())]
     print_table(title, columns, cells, caption="\n".join([caption, *reasons]))
 
 
-def _with_interval(found: Evaluation, metric: str) -> str:
+def _with_interval(evaluation: Evaluation, metric: str) -> str:
     from fairview.metrics.intervals import Interval
 
-    value = percent(found[metric])
-    interval = found.intervals.get(metric)
+    value = percent(evaluation[metric])
+    interval = evaluation.intervals.get(metric)
     if isinstance(interval, Interval):
         return f"{value}\n{100 * interval.low:.1f}-{100 * interval.high:.1f}"
     return value

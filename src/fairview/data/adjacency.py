@@ -31,14 +31,14 @@ class EdgeCounts:
 
     def notes(self, *, directed: bool) -> list[str]:
         """What was changed, in words, for the provenance."""
-        found = []
+        notes = []
         if self.self_loops:
-            found.append(f"{self.self_loops:,} self-loops dropped")
+            notes.append(f"{self.self_loops:,} self-loops dropped")
         if self.parallel:
-            found.append(f"{self.parallel:,} parallel edges merged")
+            notes.append(f"{self.parallel:,} parallel edges merged")
         if self.one_direction and not directed:
-            found.append(f"{self.one_direction:,} edges given in one direction only, made symmetric")
-        return found
+            notes.append(f"{self.one_direction:,} edges given in one direction only, made symmetric")
+        return notes
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -136,13 +136,13 @@ class Adjacency:
             raise InputError("edges: indptr must rise from 0 to the number of indices.")
         num_nodes = len(starts) - 1
         sources = np.repeat(np.arange(num_nodes), np.diff(starts))
-        made, counts = cls.from_pairs(sources, neighbours, num_nodes=num_nodes, directed=directed)
-        if counts.self_loops or counts.parallel or counts.one_direction or (made.indices != neighbours).any():
+        adjacency, counts = cls.from_pairs(sources, neighbours, num_nodes=num_nodes, directed=directed)
+        if counts.self_loops or counts.parallel or counts.one_direction or (adjacency.indices != neighbours).any():
             raise InputError(
                 "edges: the rows must be sorted, without self-loops or duplicates, and symmetric unless directed; "
                 "use Adjacency.from_pairs to make them so."
             )
-        return made
+        return adjacency
 
     @classmethod
     def _from_sorted_keys(cls, keys: npt.NDArray[np.int64], num_nodes: int, *, directed: bool) -> Adjacency:

@@ -91,8 +91,8 @@ def labels_from(labels: npt.ArrayLike | None, num_nodes: int, problems: Problems
         problems.add(f"labels: shape {values.shape}; expected ({num_nodes},).")
         return nothing
     if values.dtype.kind not in "biuf" or not np.isin(values, (UNKNOWN, 0, 1)).all():
-        found = sorted({str(value) for value in values.tolist()})
-        problems.add(f"labels: expected 0, 1 and -1 (unlabelled), got {some(found)}.")
+        distinct = sorted({str(value) for value in values.tolist()})
+        problems.add(f"labels: expected 0, 1 and -1 (unlabelled), got {some(distinct)}.")
         return nothing
     if values.size and set(np.unique(values).tolist()) == {UNKNOWN, 1}:
         problems.add("labels: only -1 and 1; here -1 means unlabelled. Use 0 for the negative class.")

@@ -94,8 +94,8 @@ class Evaluation:
             for name, gaps in self.pairs.items()
         }
         if self.intervals:
-            unsure = {n: found.reason for n, found in self.intervals.items() if isinstance(found, Undefined)}
-            sure = {n: found.to_dict() for n, found in self.intervals.items() if isinstance(found, Interval)}
+            unsure = {n: interval.reason for n, interval in self.intervals.items() if isinstance(interval, Undefined)}
+            sure = {n: interval.to_dict() for n, interval in self.intervals.items() if isinstance(interval, Interval)}
             plain["intervals"] = sure | {"undefined": unsure}
         return plain
 
@@ -112,8 +112,8 @@ class Evaluator:
 
     Example:
         >>> evaluator = Evaluator([0, 1, 1, 0, 1], sensitive=["f", "f", "m", "m", "m"])
-        >>> found = evaluator([0.2, 0.9, 0.8, 0.7, 0.4])
-        >>> found["accuracy"], found["equal_opportunity_gap"]
+        >>> evaluation = evaluator([0.2, 0.9, 0.8, 0.7, 0.4])
+        >>> evaluation["accuracy"], evaluation["equal_opportunity_gap"]
         (0.6, 0.5)
     """
 
@@ -163,9 +163,9 @@ class Evaluator:
                 metrics[name] = entry.explain(entry.of(by_group), by_group, self.groups)
             else:
                 metrics[name] = entry.explain(entry.of(total), total)
-        found: Mapping[str, Interval | Undefined] = {}
+        interval_of: Mapping[str, Interval | Undefined] = {}
         if intervals:
-            found = bootstrap(
+            interval_of = bootstrap(
                 labels=self.labels,
                 scores=values,
                 cells=cells,
@@ -176,7 +176,7 @@ class Evaluator:
                 level=level,
                 seed=seed,
             )
-        return Evaluation(metrics, counts, self.groups, found)
+        return Evaluation(metrics, counts, self.groups, interval_of)
 
 
 def _plain(value: Any) -> Any:
@@ -184,11 +184,11 @@ def _plain(value: Any) -> Any:
 
 
 def _pairs(name: str, counts: core.Counts, groups: tuple[str, ...]) -> dict[tuple[str, str], Metric]:
-    entry, found = METRICS[name], {}
+    entry, gaps = METRICS[name], {}
     for a, b in combinations(range(len(groups)), 2):
         pair, both = (groups[a], groups[b]), counts[[a, b]]
-        found[pair] = entry.explain(entry.of(both), both, pair)
-    return found
+        gaps[pair] = entry.explain(entry.of(both), both, pair)
+    return gaps
 
 
 def _group(name: str, counts: npt.NDArray[np.int64]) -> GroupCounts:

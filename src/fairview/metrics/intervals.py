@@ -91,9 +91,9 @@ def bootstrap(
     least = math.ceil(round(2 / (1 - level), 6))
     if resamples < least:
         raise InputError(f"resamples: {resamples:,}; level {level} needs at least {least:,}: one beyond each end.")
-    found: dict[str, Interval | Undefined] = {n: v for n, v in metrics.items() if isinstance(v, Undefined)}
+    intervals: dict[str, Interval | Undefined] = {n: v for n, v in metrics.items() if isinstance(v, Undefined)}
     if len(labels) == 0:
-        return found
+        return intervals
     generator = np.random.default_rng(seed)
     drawn = _gap_draws(counts, resamples, generator)[:, 1:]
     utility = _utility_draws(labels, scores, cells % 4, resamples, generator)
@@ -101,13 +101,13 @@ def bootstrap(
         if isinstance(value, Undefined):
             continue
         if METRICS[name].is_gap and (few := too_few(name, counts[1:], groups)):
-            found[name] = Undefined(few)
+            intervals[name] = Undefined(few)
             continue
         sample = deviations(name, drawn, counts[1:]) if METRICS[name].is_gap else utility[name]
         defined = sample[~np.isnan(sample)]
         lacking = resamples - len(defined)
         if lacking > _MOST_UNDEFINED * resamples:
-            found[name] = Undefined(
+            intervals[name] = Undefined(
                 f"{lacking:,} of {resamples:,} resamples have no value: the data is too small for an interval"
             )
             continue
@@ -116,8 +116,8 @@ def bootstrap(
             low, high = max(value - reach, 0.0), min(value + reach, 1.0)
         else:
             low, high = (float(q) for q in np.quantile(defined, ((1 - level) / 2, (1 + level) / 2)))
-        found[name] = Interval(low, high, level, resamples, lacking)
-    return {name: found[name] for name in metrics}
+        intervals[name] = Interval(low, high, level, resamples, lacking)
+    return {name: intervals[name] for name in metrics}
 
 
 def too_few(name: str, counts: core.Counts, groups: tuple[str, ...]) -> str:
@@ -152,15 +152,15 @@ def _utility_draws(
     """The utility metrics of each resample of the nodes, shape (resamples,); an outcome is 2 * label + prediction."""
     auc = WeightedAUC(labels, scores)
     n = len(labels)
-    found, totals = np.empty(resamples), np.empty((resamples, 4))
+    aucs, totals = np.empty(resamples), np.empty((resamples, 4))
     block = max(_BLOCK // n, 1)
     for start in range(0, resamples, block):
         rows = slice(start, min(start + block, resamples))
         picked = generator.integers(0, n, size=(rows.stop - start, n))
         row = np.arange(len(picked))[:, None]
         weights = np.bincount((picked + row * n).ravel(), minlength=picked.size).reshape(picked.shape)
-        found[rows] = auc(weights.astype(np.float64))
+        aucs[rows] = auc(weights.astype(np.float64))
         totals[rows] = np.bincount((outcomes[picked] + row * 4).ravel(), minlength=len(picked) * 4).reshape(-1, 4)
     total = totals.reshape(-1, 2, 2)
     rates = {name: entry.total_rate for name, entry in METRICS.items()}
-    return {"auc": found} | {name: rate(total) for name, rate in rates.items() if rate is not None}
+    return {"auc": aucs} | {name: rate(total) for name, rate in rates.items() if rate is not None}

@@ -49,6 +49,6 @@ class WeightedAUC:
         below = np.cumsum(negative, axis=1) - negative
         won = (positive * (below + negative / 2)).sum(axis=1)
         pairs = positive.sum(axis=1) * negative.sum(axis=1)
-        found = np.full(len(won), np.nan)
-        np.divide(won, pairs, out=found, where=pairs > 0)
-        return found
+        auc = np.full(len(won), np.nan)
+        np.divide(won, pairs, out=auc, where=pairs > 0)
+        return auc

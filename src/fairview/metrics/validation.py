@@ -21,9 +21,9 @@ def binary(values: npt.ArrayLike, name: str) -> npt.NDArray[np.int8]:
             raise InputError(f"{name}: values of type {array.dtype}; expected 0 and 1.")
         array = array.astype(np.int8)
     if not ((array == 0) | (array == 1)).all():
-        found = sorted({str(value) for value in array.tolist()} - {"0", "1", "0.0", "1.0"})
+        others = sorted({str(value) for value in array.tolist()} - {"0", "1", "0.0", "1.0"})
         raise InputError(
-            f"{name}: expected 0 and 1 only, found {some(found)}. "
+            f"{name}: expected 0 and 1 only, found {some(others)}. "
             "Make the positive class 1, the other 0, and leave unlabelled nodes out."
         )
     return array.astype(np.int8)

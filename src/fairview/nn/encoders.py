@@ -64,8 +64,8 @@ class EncoderSpec(BaseModel):
         """A fresh encoder; its weights depend on the seed alone, and the global random state is left as it was."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            made: Encoder = _CLASSES[self.kind](channels, self)
-            return made
+            encoder: Encoder = _CLASSES[self.kind](channels, self)
+            return encoder
 
 
 class Encoder(nn.Module):
@@ -152,14 +152,14 @@ class GINEncoder(Encoder):
     @property
     def linear(self) -> nn.Linear:
         """Of the first layer."""
-        found: nn.Linear = self._block[0]
-        return found
+        linear: nn.Linear = self._block[0]
+        return linear
 
     @property
     def norm(self) -> nn.BatchNorm1d:
         """Of the first layer."""
-        found: nn.BatchNorm1d = self._block[1]
-        return found
+        norm: nn.BatchNorm1d = self._block[1]
+        return norm
 
     @property
     def _block(self) -> Any:
@@ -217,8 +217,8 @@ class ForeignEncoder(nn.Module):
         self._channels = channels
 
     def forward(self, x: Tensor, inputs: GraphInputs) -> Tensor:
-        found: Tensor = self.module(x, inputs.edge_index)
-        return found
+        hidden: Tensor = self.module(x, inputs.edge_index)
+        return hidden
 
     @property
     def first_weights(self) -> list[Tensor]:
@@ -226,10 +226,10 @@ class ForeignEncoder(nn.Module):
 
     def _acting_on_channels(self, part: nn.Module) -> list[Tensor]:
         together = [part, *part.children()] if _passes_messages(part) else [part]
-        own = [parameter for module in together for parameter in module.parameters(recurse=False)]
-        found: list[Tensor] = [p for p in own if p.ndim == 2 and p.shape[1] == self._channels]
+        parameters = [parameter for module in together for parameter in module.parameters(recurse=False)]
+        weights: list[Tensor] = [p for p in parameters if p.ndim == 2 and p.shape[1] == self._channels]
         inside = (self._acting_on_channels(child) for child in part.children())
-        return found or next(filter(None, inside), [])
+        return weights or next(filter(None, inside), [])
 
 
 def _passes_messages(module: nn.Module) -> bool:

@@ -59,8 +59,8 @@ class GraphInputs:
     def propagated_wide(self) -> Tensor:
         """The same in float64, made anew."""
         wide = self._features.astype(np.float64)
-        found = wide if self.operator is None else propagate(self.adjacency, wide, self.operator)[1]
-        return torch.from_numpy(found).to(self.device)
+        propagated = wide if self.operator is None else propagate(self.adjacency, wide, self.operator)[1]
+        return torch.from_numpy(propagated).to(self.device)
 
     @cached_property
     def matrix(self) -> SparseMatrix:

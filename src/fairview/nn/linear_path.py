@@ -42,6 +42,8 @@ class LinearPath:
 
 
 class LinearRows:
+    """Some nodes on a `LinearPath`, their rows of S X as columns."""
+
     def __init__(self, path: LinearPath, columns: Tensor) -> None:
         self.path, self.columns = path, columns
 
@@ -82,6 +84,8 @@ class NormalisedPath:
 
 
 class NormalisedRows:
+    """Some nodes on a `NormalisedPath`; BatchNorm's statistics are those of all nodes."""
+
     def __init__(self, path: NormalisedPath, columns: Tensor, *, counted: bool = False) -> None:
         self.path, self.columns = path, columns
         self.counted = counted  # another part of the same pass has updated the running statistics

@@ -74,26 +74,28 @@ class GeneralPath:
     def representations(self, masks: Tensor) -> Tensor:
         """Shape (views, n, hidden)."""
         dropout = getattr(self.encoder, "dropout", None)
-        found = []
+        views = []
         if isinstance(dropout, DropoutSource):
             dropout.begin(len(masks))
         for mask in masks:
             if isinstance(dropout, DropoutSource):
                 dropout.next_view()
-            found.append(self.encoder(self.inputs.x * mask, self.inputs))
+            views.append(self.encoder(self.inputs.x * mask, self.inputs))
         if isinstance(dropout, DropoutSource):
             dropout.end()
-        return torch.stack(found)
+        return torch.stack(views)
 
 
 class GeneralRows:
+    """Some nodes on the general path; the encoder still computes all of them."""
+
     def __init__(self, path: GeneralPath, rows: Tensor | None) -> None:
         self.path, self.rows = path, rows
 
     def logits(self, masks: Tensor, head: nn.Linear) -> Tensor:
         h = self.path.representations(masks)
-        found: Tensor = head(h if self.rows is None else h[:, self.rows])
-        return found
+        logits: Tensor = head(h if self.rows is None else h[:, self.rows])
+        return logits
 
     def parts(self) -> Sequence[tuple[Rows, slice]]:
         return [(self, slice(None))]

@@ -142,12 +142,12 @@ class PerturbedMatrix(SparseMatrix):
 
     def __matmul__(self, dense: Tensor) -> Tensor:
         y = dense if self.right is None else dense * self.right
-        found = self.shared.matrix @ y
+        product = self.shared.matrix @ y
         if self.shared.operator.self_loops:
-            found = found + self.shared.operator.self_loops * y
+            product = product + self.shared.operator.self_loops * y
         if len(self.row):
-            found = found.index_add(0, self.row, y[self.column], alpha=-1)
-        return found if self.left is None else found * self.left
+            product = product.index_add(0, self.row, y[self.column], alpha=-1)
+        return product if self.left is None else product * self.left
 
     def added_to(self, base: Tensor, dense: Tensor) -> Tensor:
         return base + self @ dense

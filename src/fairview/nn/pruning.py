@@ -69,14 +69,14 @@ class LinkPruning(nn.Module):
     ) -> Self:
         """Directions as given; the cutoff is `threshold` (r) times the largest score of a link, None prunes nothing."""
         groups, length, channels = directions.shape
-        made = cls(groups, length - 1, channels)
-        made.directions, made.share = directions, torch.tensor(share, dtype=torch.float64)
+        pruning = cls(groups, length - 1, channels)
+        pruning.directions, pruning.share = directions, torch.tensor(share, dtype=torch.float64)
         if threshold is not None and adjacency.num_pairs:
-            made.centre = made._values(features, Hop(adjacency, share=share)).mean(dim=0)
-            largest = float(made.scores(features, adjacency).max())
+            pruning.centre = pruning._values(features, Hop(adjacency, share=share)).mean(dim=0)
+            largest = float(pruning.scores(features, adjacency).max())
             if largest > 0:
-                made.cutoff = torch.tensor(threshold * largest, dtype=torch.float64)
-        return made
+                pruning.cutoff = torch.tensor(threshold * largest, dtype=torch.float64)
+        return pruning
 
     def scores(self, features: npt.NDArray[np.floating], adjacency: Adjacency) -> npt.NDArray[np.float64]:
         """Of every directed pair; both directions of an undirected link share one."""
@@ -86,11 +86,11 @@ class LinkPruning(nn.Module):
             weights = torch.ones(adjacency.num_pairs, dtype=torch.float64, requires_grad=True)
             values = self._values(features, Hop(adjacency, share=float(self.share), weights=weights))
             (gradient,) = torch.autograd.grad((values - self.centre.cpu()).square().sum() / 2, weights)
-        found: npt.NDArray[np.float64] = gradient.numpy()
+        effect: npt.NDArray[np.float64] = gradient.numpy()
         if adjacency.directed:
-            return found
+            return effect
         reverse = np.argsort(adjacency.indices, kind="stable")  # rows are sorted, so this is where (j, i) stands
-        return found + found[reverse]
+        return effect + effect[reverse]
 
     def forward(self, features: npt.NDArray[np.floating], adjacency: Adjacency) -> Adjacency:
         """The links that stay."""

@@ -26,6 +26,8 @@ _SHORTEST = 1e-12
 
 
 class SagePath:
+    """A `SAGEEncoder` on one graph, with [S X, X] computed once."""
+
     def __init__(self, encoder: SAGEEncoder, inputs: GraphInputs) -> None:
         self.encoder = encoder
         self.matrix = inputs.matrix
@@ -36,22 +38,24 @@ class SagePath:
 
 
 class SageRows:
+    """Some nodes on a `SagePath`; the last layer is computed for them alone."""
+
     def __init__(self, path: SagePath, rows: np.ndarray | None) -> None:
         self.path = path
         device = path.both.device
         self.rows = None if rows is None else torch.from_numpy(rows).to(device)
         self.last = path.matrix
         self.touched: Tensor | None = None  # the nodes that the last layer looks at
-        self.own: Tensor | None = None  # the rows' places among them
+        self.places: Tensor | None = None  # of the rows among them
         if rows is not None and path.encoder.spec.layers > 1:
             self.last, touched = path.matrix.rows(rows)
             self.touched = torch.from_numpy(touched).to(device)
-            self.own = torch.from_numpy(np.searchsorted(touched, rows)).to(device)
+            self.places = torch.from_numpy(np.searchsorted(touched, rows)).to(device)
 
     def logits(self, masks: Tensor, head: nn.Linear) -> Tensor:
         h = self.representations(masks)  # (nodes, views, hidden)
-        found: Tensor = head(h)
-        return found.transpose(0, 1)
+        logits: Tensor = head(h)
+        return logits.transpose(0, 1)
 
     def parts(self) -> Sequence[tuple[Rows, slice]]:
         return [(self, slice(None))]
@@ -70,7 +74,7 @@ class SageRows:
         keep = self._dropout(h, views)
         if self.touched is not None:
             h, keep = h[self.touched], keep if keep is None else keep[self.touched]
-        return self._next(h, keep, layers[-1], self.last, self.own, views)
+        return self._next(h, keep, layers[-1], self.last, self.places, views)
 
     def _first(self, layer: Any, masks: Tensor) -> Tensor:
         weight = torch.cat([layer.lin_l.weight, layer.lin_r.weight], dim=1)  # (hidden, 2 d)
@@ -100,20 +104,20 @@ class SageRows:
         return encoder.dropout.all_views(len(h), views, encoder.spec.hidden, h).flatten(1)
 
     def _next(
-        self, h: Tensor, keep: Tensor | None, layer: Any, matrix: SparseMatrix, own: Tensor | None, views: int
+        self, h: Tensor, keep: Tensor | None, layer: Any, matrix: SparseMatrix, places: Tensor | None, views: int
     ) -> Tensor:
         """normalise(S H W_lᵀ + b + H W_rᵀ), the small product first: (m, views * hidden) -> (rows, views, hidden)."""
         h = (h if keep is None else h * keep).view(len(h), views, -1)
         left, right = layer.lin_l, layer.lin_r
-        itself = functional.linear(h if own is None else h[own], right.weight, left.bias)
+        itself = functional.linear(h if places is None else h[places], right.weight, left.bias)
         spread = functional.linear(h, left.weight)
         return unit_length(matrix.added_to(itself.flatten(1), spread.flatten(1)).view(itself.shape))
 
 
 def unit_length(h: Tensor) -> Tensor:
     """h / max(|h|, 1e-12) along the last dimension: `functional.normalize` with a backward of four kernels."""
-    found: Tensor = _UnitLength.apply(h)  # type: ignore[no-untyped-call]
-    return found
+    unit: Tensor = _UnitLength.apply(h)  # type: ignore[no-untyped-call]
+    return unit
 
 
 class _UnitLength(torch.autograd.Function):

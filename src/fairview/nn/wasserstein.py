@@ -77,12 +77,12 @@ def group_contrasts(codes: npt.NDArray[np.integer]) -> Tensor:
 
 def mean_differences(features: Tensor, contrasts: Tensor, hop: Hop, *, hops: int) -> Tensor:
     """Δ, shape (groups, hops + 1, channels); cᵀ is propagated, which is narrower than the features."""
-    found = []
+    rows = []
     for reached in range(hops + 1):
-        found.append(contrasts.T @ features)
+        rows.append(contrasts.T @ features)
         if reached < hops:
             contrasts = hop(contrasts, transposed=True)
-    return torch.stack(found, dim=1)
+    return torch.stack(rows, dim=1)
 
 
 def critic_values(features: Tensor, directions: Tensor, hop: Hop) -> Tensor:

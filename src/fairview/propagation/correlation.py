@@ -46,13 +46,13 @@ def sensitive_correlation(graph: NodeGraph, operator: Operator = _GCN, hops: int
         raise InputError(f"hops: {hops}; expected 0 or more.")
     codes = known_groups(graph)
     values: Values = graph.features.astype(np.float64)
-    found = [group_correlation(values, codes)]
+    by_hop = [group_correlation(values, codes)]
     if hops:
         hop = one_hop(graph.adjacency, operator)
         for _ in range(hops):
             values = hop(values)
-            found.append(group_correlation(values, codes))
-    return np.array(found)
+            by_hop.append(group_correlation(values, codes))
+    return np.array(by_hop)
 
 
 def known_groups(graph: NodeGraph) -> npt.NDArray[np.int16]:
@@ -61,12 +61,16 @@ def known_groups(graph: NodeGraph) -> npt.NDArray[np.int16]:
     Raises:
         InputError: fewer than two groups have a node.
     """
-    found = np.flatnonzero(np.bincount(graph.sensitive[graph.sensitive != UNKNOWN], minlength=len(graph.groups)))
-    if len(found) < 2:
-        has = f"only the group '{graph.groups[found[0]]}' has nodes" if len(found) else "no node's group is known"
+    with_nodes = np.flatnonzero(np.bincount(graph.sensitive[graph.sensitive != UNKNOWN], minlength=len(graph.groups)))
+    if len(with_nodes) < 2:
+        has = (
+            f"only the group '{graph.groups[with_nodes[0]]}' has nodes"
+            if len(with_nodes)
+            else "no node's group is known"
+        )
         raise InputError(f"sensitive attribute '{graph.sensitive_name}': {has}; a correlation needs two groups.")
     place = np.full(len(graph.groups) + 1, UNKNOWN, dtype=np.int16)  # the last one is that of code -1
-    place[found] = np.arange(len(found))
+    place[with_nodes] = np.arange(len(with_nodes))
     return np.asarray(place[graph.sensitive])
 
 

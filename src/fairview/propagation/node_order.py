@@ -32,8 +32,8 @@ def neighbours_together(graph: NodeGraph) -> NodeGraph:
 
 def closest_order(adjacency: Adjacency) -> npt.NDArray[np.int32]:
     """The old number of each node, in the new order."""
-    found: npt.NDArray[np.int32] = reverse_cuthill_mckee(adjacency.to_scipy(), symmetric_mode=not adjacency.directed)
-    return found
+    order: npt.NDArray[np.int32] = reverse_cuthill_mckee(adjacency.to_scipy(), symmetric_mode=not adjacency.directed)
+    return order
 
 
 def reordered(graph: NodeGraph, order: npt.NDArray[np.integer]) -> NodeGraph:

@@ -80,12 +80,12 @@ def propagate(adjacency: Adjacency, features: Matrix, operator: Operator, *, hop
         raise InputError(f"hops: {hops}; expected 0 or more.")
     if len(features) != adjacency.num_nodes:
         raise InputError(f"features: {len(features):,} rows for {adjacency.num_nodes:,} nodes.")
-    found = [features]
+    by_hop = [features]
     if hops:
         s = operator.matrix(adjacency)
         wide = features.astype(np.float64)
         dtype = features.dtype if np.issubdtype(features.dtype, np.floating) else wide.dtype
         for _ in range(hops):
             wide = np.asarray(s @ wide)
-            found.append(wide.astype(dtype))
-    return found
+            by_hop.append(wide.astype(dtype))
+    return by_hop

@@ -65,9 +65,9 @@ def load_checkpoint(path: Path, *, identity: str) -> tuple[Progress, State]:
 
 
 def _digest(tensors: State, *texts: str) -> str:
-    found = hashlib.sha256("\n".join(texts).encode())
+    digest = hashlib.sha256("\n".join(texts).encode())
     for name in sorted(tensors):
         tensor = tensors[name].contiguous()
-        found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)} ".encode())
-        found.update(tensor.numpy().tobytes())
-    return found.hexdigest()
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)} ".encode())
+        digest.update(tensor.numpy().tobytes())
+    return digest.hexdigest()

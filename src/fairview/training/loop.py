@@ -94,14 +94,14 @@ class Loop:
             if not math.isfinite(loss):
                 raise TrainingError(f"epoch {number}, {phase} phase: the loss is {loss}. Try smaller learning rates.")
         try:
-            found = trainee.validate()
+            evaluation = trainee.validate()
         except TrainingError as error:
             raise TrainingError(f"epoch {number}, {error}") from None
-        score = self.rule.score(found)
+        score = self.rule.score(evaluation)
         if number == 1:
-            progress.left_out = self.rule.left_out(found)
+            progress.left_out = self.rule.left_out(evaluation)
         snapshot = trainee.snapshot() if score > progress.best_score else None
-        metrics = {name: None if isinstance(value, Undefined) else value for name, value in found.metrics.items()}
+        metrics = {name: None if isinstance(value, Undefined) else value for name, value in evaluation.metrics.items()}
         progress.history.append({"epoch": number, "loss": losses, "val": metrics, "score": score})
         if snapshot is not None:  # after the history, so that Ctrl-C never leaves a best epoch that is not in it
             progress.best_score, progress.best_epoch, progress.best = score, number, snapshot

@@ -17,11 +17,11 @@ _GAPS = ("statistical_parity_gap", "equal_opportunity_gap")
 class Rule(Protocol):
     """Larger scores are better."""
 
-    def score(self, found: Evaluation) -> float:
+    def score(self, evaluation: Evaluation) -> float:
         """Of an epoch, from its metrics on the val split."""
         ...
 
-    def left_out(self, found: Evaluation) -> list[str]:
+    def left_out(self, evaluation: Evaluation) -> list[str]:
         """The terms that are undefined on this val split, and why."""
         ...
 
@@ -32,10 +32,10 @@ class LowestLoss:
 
     loss: Callable[[], float]
 
-    def score(self, found: Evaluation) -> float:  # noqa: ARG002 - a rule is given the metrics, and this one looks away
+    def score(self, evaluation: Evaluation) -> float:  # noqa: ARG002 - it looks away from the metrics
         return -self.loss()
 
-    def left_out(self, found: Evaluation) -> list[str]:  # noqa: ARG002
+    def left_out(self, evaluation: Evaluation) -> list[str]:  # noqa: ARG002
         return []
 
 
@@ -51,14 +51,14 @@ class SelectionRule:
 
     weight: float = 1.0
 
-    def score(self, found: Evaluation) -> float:
-        utility = [found[name] for name in _UTILITY]
-        gaps = [found[name] for name in _GAPS] if self.weight else []
+    def score(self, evaluation: Evaluation) -> float:
+        utility = [evaluation[name] for name in _UTILITY]
+        gaps = [evaluation[name] for name in _GAPS] if self.weight else []
         defined = [value for value in utility if not isinstance(value, Undefined)]
         if not defined:
             raise InputError("selection: no utility metric is defined on the val split; it has no labelled nodes.")
         return sum(defined) - self.weight * sum(gap for gap in gaps if not isinstance(gap, Undefined))
 
-    def left_out(self, found: Evaluation) -> list[str]:
+    def left_out(self, evaluation: Evaluation) -> list[str]:
         names = _UTILITY + (_GAPS if self.weight else ())
-        return [f"{name}: {found.undefined[name]}" for name in names if name in found.undefined]
+        return [f"{name}: {evaluation.undefined[name]}" for name in names if name in evaluation.undefined]

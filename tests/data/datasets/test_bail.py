@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from fairview.data.datasets import describe, find_files, load_dataset
-from fairview.data.datasets.bail import read_edge_file
+from fairview.data.datasets.published import read_edge_file
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from fairview.data.datasets import describe, load_dataset
-from fairview.data.datasets.german import CODES, UCI_SHA256, german_pairs, german_table, load_german
+from fairview.data.datasets.german import CODES, UCI_SHA256, german_edges, german_table, load_german
 from fairview.errors import InputError
 
 CIRCULATED_TABLE = "49cc549b1ca3f1650e3bdcd8cfce62313c763abfbcbf785d32b07fb76ae078ca"
@@ -27,7 +27,8 @@ def table() -> pl.DataFrame:
 
 @pytest.fixture(scope="module")
 def pairs(table) -> tuple[np.ndarray, np.ndarray]:
-    return german_pairs(table)
+    edges, _ = german_edges(table)
+    return edges["source"].to_numpy(), edges["target"].to_numpy()
 
 
 # --- without any file: the hashes of the circulated files are known ---------------------------------------------------

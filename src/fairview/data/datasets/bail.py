@@ -19,21 +19,14 @@ because the threshold rule with t = 0.6 on the unscaled columns gives the same p
 from __future__ import annotations
 
 import dataclasses
-import io
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from fairview.data.datasets.entry import DataFile, Dataset, Download
-from fairview.data.similarity.rules import threshold_pairs
-from fairview.data.splits import published_split
-from fairview.data.tables.read import read_graph
+from fairview.data.datasets.published import published_graph, read_edge_file, read_table_file, similar_rows
 
 if TYPE_CHECKING:
     from fairview.data.datasets.files import FoundFiles
     from fairview.data.graph import NodeGraph
-
-TRAIN_LABELS = 100
 
 
 def load_bail(files: FoundFiles) -> NodeGraph:
@@ -47,44 +40,12 @@ def load_bail_no_time(files: FoundFiles) -> NodeGraph:
 
 
 def _load(files: FoundFiles, *, drop: tuple[str, ...]) -> NodeGraph:
-    table = pl.read_csv(io.BytesIO(files.read("bail.csv")))
+    table = read_table_file(files.read("bail.csv"))
     if "bail_edges.txt" in files:
-        edges, origin = read_edge_file(files.read("bail_edges.txt")), "links from bail_edges.txt"
+        edges, note = read_edge_file(files.read("bail_edges.txt")), "links from bail_edges.txt"
     else:
-        source, target = threshold_pairs(table.drop("RECID").cast(pl.Float64).to_numpy(), threshold=0.6)
-        edges = pl.DataFrame({"source": source, "target": target})
-        origin = "links rebuilt by the threshold rule, t = 0.6"
-    graph = read_graph(
-        table,
-        edges,
-        label="RECID",
-        sensitive="WHITE",
-        classes=files.dataset.classes,
-        groups=dict(zip(("0", "1"), files.dataset.groups, strict=True)),
-        drop=drop,
-        sensitive_as_feature=True,
-        scaling="minmax",
-        unscaled=("WHITE",),
-        name=files.dataset.name,
-    )
-    return graph.replace(
-        splits=published_split(graph.labels, train_labels=TRAIN_LABELS),
-        provenance=dataclasses.replace(graph.provenance, sha256=files.sha256()).noting(origin),
-    )
-
-
-def read_edge_file(content: bytes) -> pl.DataFrame:
-    """The pairs of an edge file as the benchmarks write them: two numbers such as `1.900000000000000000e+03` a line.
-
-    Example:
-        >>> read_edge_file(b"0.000e+00 3.597e+03\\n1.000e+00 1.900e+03\\n").rows()
-        [(0, 3597), (1, 1900)]
-    """
-    names = ["source", "target"]
-    pairs = pl.read_csv(
-        io.BytesIO(content), has_header=False, separator=" ", new_columns=names, schema_overrides=[pl.Float64] * 2
-    )
-    return pairs.select(pl.col(names).cast(pl.Int64, strict=True))
+        edges, note = similar_rows(table.drop("RECID"), threshold=0.6)
+    return published_graph(files.dataset, table, edges, note, sha256=files.sha256(), drop=drop)
 
 
 _HARMS = (
@@ -101,27 +62,23 @@ _HARMS = (
     "Links are similarities of the same columns, race and `TIME` included; nobody in it knows anybody.",
 )
 
-_FILES = (
-    DataFile(
-        name="bail.csv",
-        sha256="11a7c62be2b7aed7cb069624789755d5f57acc8b69580564e2401b084e2d5faf",
-        limit=4_000_000,
-        folder="bail",
-        archives=("bail.zip",),
-    ),
-    DataFile(
-        name="bail_edges.txt",
-        sha256="c43049fb5d9a0a994fcf4931fb34838716e4bf40e4ae30b9e504d9f4362ca0fe",
-        limit=64_000_000,
-        folder="bail",
-        archives=("bail.zip",),
-        required=False,
-    ),
+_TABLE = DataFile(
+    name="bail.csv",
+    sha256="11a7c62be2b7aed7cb069624789755d5f57acc8b69580564e2401b084e2d5faf",
+    limit=4_000_000,
+    folder="bail",
+    archives=("bail.zip",),
+)
+_EDGES = dataclasses.replace(
+    _TABLE,
+    name="bail_edges.txt",
+    sha256="c43049fb5d9a0a994fcf4931fb34838716e4bf40e4ae30b9e504d9f4362ca0fe",
+    limit=64_000_000,
+    required=False,
 )
 
 BAIL = Dataset(
     name="bail",
-    family="bail",
     published={"edits": {"edge_threshold": 0.012}},
     title='Recidivism ("Bail")',
     summary="18,876 people released from prison, linked if their records are similar; did they return to prison?",
@@ -133,7 +90,7 @@ BAIL = Dataset(
     sensitive="WHITE",
     groups=("Black", "not Black"),
     homophily=0.5221,
-    train_labels=TRAIN_LABELS,
+    train_labels=100,
     licence="not stated by the circulated files; the study is ICPSR 8987, under ICPSR's terms of use",
     harms=(
         "`TIME` is the label in disguise: `TIME > 0` equals `RECID` on 18,762 of 18,876 rows. Use `bail-no-time` "
@@ -145,7 +102,7 @@ BAIL = Dataset(
         "Recidivism in North Carolina, 1978 and 1980 (ICPSR 8987). "
         "Graph: Agarwal, Lakkaraju, Zitnik (2021), NIFTY, UAI."
     ),
-    files=_FILES,
+    files=(_TABLE, _EDGES),
     downloads=(
         Download(
             name="bail.zip",

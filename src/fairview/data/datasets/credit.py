@@ -18,23 +18,15 @@ the file whose sha256 begins with a6e6ea85, and never downloaded.
 from __future__ import annotations
 
 import dataclasses
-import io
 from typing import TYPE_CHECKING
 
-import polars as pl
-
-from fairview.data.datasets.bail import read_edge_file
 from fairview.data.datasets.entry import DataFile, Dataset, Download
-from fairview.data.similarity.rules import threshold_pairs
-from fairview.data.splits import published_split
-from fairview.data.tables.read import read_graph
+from fairview.data.datasets.published import published_graph, read_edge_file, read_table_file, similar_rows
 from fairview.errors import InputError
 
 if TYPE_CHECKING:
     from fairview.data.datasets.files import FoundFiles
     from fairview.data.graph import NodeGraph
-
-TRAIN_LABELS = 6_000
 
 NOT_CHANNELS = ("Single",)
 """Left out by the published runs."""
@@ -42,47 +34,22 @@ NOT_CHANNELS = ("Single",)
 
 def load_credit_small(files: FoundFiles) -> NodeGraph:
     """The small Credit graph with its published split; the links are rebuilt from the table."""
-    table = _table(files)
-    rows = table.drop("NoDefaultNextMonth", *NOT_CHANNELS).cast(pl.Float64).to_numpy()
-    source, target = threshold_pairs(rows, threshold=0.7)
-    edges = pl.DataFrame({"source": source, "target": target})
-    return _graph(files, table, edges, "links rebuilt by the threshold rule, t = 0.7")
+    table = read_table_file(files.read("credit.csv"))
+    edges, note = similar_rows(table.drop("NoDefaultNextMonth", *NOT_CHANNELS), threshold=0.7)
+    return published_graph(files.dataset, table, edges, note, sha256=files.sha256(), drop=NOT_CHANNELS)
 
 
 def load_credit_large(files: FoundFiles) -> NodeGraph:
     """The large Credit graph with its published split; the links are read from its file."""
-    edges = read_edge_file(files.read("credit_edges.txt"))
-    graph = _graph(files, _table(files), edges, "links from credit_edges.txt, known by the first digits of its sha256")
+    edges, table = read_edge_file(files.read("credit_edges.txt")), read_table_file(files.read("credit.csv"))
+    note = "links from credit_edges.txt, known by the first digits of its sha256"
+    graph = published_graph(files.dataset, table, edges, note, sha256=files.sha256(), drop=NOT_CHANNELS)
     if graph.num_edges != files.dataset.edges:  # eight digits are a weak pin: look twice
         raise InputError(
             f"{files.places['credit_edges.txt']}: {graph.num_edges:,} edges, but the large Credit graph has "
             f"{files.dataset.edges:,}. Use credit-small, or find the right file."
         )
     return graph
-
-
-def _table(files: FoundFiles) -> pl.DataFrame:
-    return pl.read_csv(io.BytesIO(files.read("credit.csv")))
-
-
-def _graph(files: FoundFiles, table: pl.DataFrame, edges: pl.DataFrame, origin: str) -> NodeGraph:
-    graph = read_graph(
-        table,
-        edges,
-        label="NoDefaultNextMonth",
-        sensitive="Age",
-        classes=files.dataset.classes,
-        groups=dict(zip(("0", "1"), files.dataset.groups, strict=True)),
-        drop=NOT_CHANNELS,
-        sensitive_as_feature=True,
-        scaling="minmax",
-        unscaled=("Age",),
-        name=files.dataset.name,
-    )
-    return graph.replace(
-        splits=published_split(graph.labels, train_labels=TRAIN_LABELS),
-        provenance=dataclasses.replace(graph.provenance, sha256=files.sha256()).noting(origin),
-    )
 
 
 _TABLE = DataFile(
@@ -107,7 +74,7 @@ CREDIT_SMALL = Dataset(
     sensitive="Age",
     groups=("25 or older", "under 25"),
     homophily=0.8790,
-    train_labels=TRAIN_LABELS,
+    train_labels=6_000,
     licence="CC BY 4.0 for the UCI table it comes from (I-Cheng Yeh); not stated by the circulated file",
     harms=(
         "Clients of one bank in Taiwan, April to September 2005, at the height of a credit card crisis.",
@@ -154,11 +121,11 @@ CREDIT_LARGE = dataclasses.replace(
     ),
     files=(
         _TABLE,
-        DataFile(
+        dataclasses.replace(
+            _TABLE,
             name="credit_edges.txt",
             sha256="a6e6ea85",  # no more of it is known
             limit=400_000_000,
-            folder="credit",
             archives=("credit.zip", "credit_edges.txt.zip"),
         ),
     ),

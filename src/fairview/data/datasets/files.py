@@ -71,11 +71,11 @@ class FoundFiles:
         file = next(file for file in self.dataset.files if file.name == name)
         place = self.places[name]
         content = place.read(limit=file.limit)
-        found = hashlib.sha256(content).hexdigest()
-        if not found.startswith(file.sha256) and not _is_known_archive(file, place):
+        sha256 = hashlib.sha256(content).hexdigest()
+        if not sha256.startswith(file.sha256) and not _is_known_archive(file, place):
             expected = file.sha256 if len(file.sha256) == 64 else f"one that begins with {file.sha256}"
             raise InputError(
-                f"{place}: not the file that {self.dataset.name} is made of: sha256 {found}, expected {expected}. "
+                f"{place}: not the file that {self.dataset.name} is made of: sha256 {sha256}, expected {expected}. "
                 "Replace it, or move it away."
             )
         return content

@@ -16,20 +16,15 @@ its attributes, `CODES` below; the links follow from the columns by the threshol
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Mapping
 from importlib import resources
 from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from fairview.data.datasets.entry import Dataset, Download
-from fairview.data.similarity.rules import threshold_pairs
-from fairview.data.splits import published_split
-from fairview.data.tables.read import read_graph
+from fairview.data.datasets.published import published_graph, similar_rows
 from fairview.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,8 +32,6 @@ if TYPE_CHECKING:
     from fairview.data.graph import NodeGraph
 
 UCI_SHA256 = "b21f3d81db8071257d5ff1deaeba1fd4303b62712e6fcc9715c7a86202cb5871"
-
-TRAIN_LABELS = 100
 
 NOT_CHANNELS = ("OtherLoansAtStore", "PurposeOfLoan")
 """Left out by the published runs: constant, and text."""
@@ -124,8 +117,8 @@ def german_table() -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def german_pairs(table: pl.DataFrame) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The directed pairs of similar clients, 24,970 of them.
+def german_edges(table: pl.DataFrame) -> tuple[pl.DataFrame, str]:
+    """The directed pairs of similar clients, 24,970 of them, and a note that says how they were found.
 
     Similarity counts all columns but the label and `NOT_CHANNELS`, with `Gender` as 0/1 and amount, age and duration
     scaled to [-1, 1]; the other columns are on about that scale already.
@@ -134,7 +127,7 @@ def german_pairs(table: pl.DataFrame) -> tuple[npt.NDArray[np.int64], npt.NDArra
         (pl.col("Gender") == "Female").cast(pl.Float64),
         *(_to_unit_range(pl.col(name)) for name in _SCALED_FOR_DISTANCE),
     )
-    return threshold_pairs(rows.cast(pl.Float64).to_numpy(), threshold=0.8)
+    return similar_rows(rows, threshold=0.8)
 
 
 def _to_unit_range(column: pl.Expr) -> pl.Expr:
@@ -149,38 +142,23 @@ def load_german(_files: FoundFiles | None = None) -> NodeGraph:
         NodeGraph(1,000 nodes, 21,742 edges, 27 channels, sensitive 'Gender': Male 690, Female 310)
     """
     table = german_table()
-    source, target = german_pairs(table)
-    graph = read_graph(
-        table.with_columns((pl.col("Gender") == "Female").cast(pl.Int64)),
-        pl.DataFrame({"source": source, "target": target}),
-        label="GoodCustomer",
-        sensitive="Gender",
-        classes=GERMAN.classes,
-        groups={"0": "Male", "1": "Female"},
-        drop=NOT_CHANNELS,
-        sensitive_as_feature=True,
-        scaling="none",
-        name="german",
-    )
-    provenance = dataclasses.replace(graph.provenance, sha256={"uci_german.data": UCI_SHA256})
-    return graph.replace(
-        splits=published_split(graph.labels, train_labels=TRAIN_LABELS),
-        provenance=provenance.noting("table derived from UCI's codes", "links rebuilt by the threshold rule, t = 0.8"),
-    )
+    edges, note = german_edges(table)
+    table = table.with_columns((pl.col("Gender") == "Female").cast(pl.Int64))
+    notes, sha256 = ("table derived from UCI's codes", note), {"uci_german.data": UCI_SHA256}
+    return published_graph(GERMAN, table, edges, *notes, sha256=sha256, drop=NOT_CHANNELS, scaling="none")
 
 
 def _uci_attributes() -> list[tuple[str, ...]]:
     """The 21 columns of the UCI table, as texts."""
     content = resources.files(__package__).joinpath("uci_german.data").read_bytes().replace(b"\r\n", b"\n")
-    found = hashlib.sha256(content).hexdigest()
-    if found != UCI_SHA256:
-        raise InputError(f"uci_german.data: sha256 {found}, expected {UCI_SHA256}. Install fairview again.")
+    sha256 = hashlib.sha256(content).hexdigest()
+    if sha256 != UCI_SHA256:
+        raise InputError(f"uci_german.data: sha256 {sha256}, expected {UCI_SHA256}. Install fairview again.")
     return list(zip(*(line.split() for line in content.decode("ascii").splitlines()), strict=True))
 
 
 GERMAN = Dataset(
     name="german",
-    family="german",
     published={"edits": {"edge_threshold": 0.25}},
     title="German Credit",
     summary="1,000 clients of a German bank, linked if their accounts are similar; is the client a good credit risk?",
@@ -192,7 +170,7 @@ GERMAN = Dataset(
     sensitive="Gender",
     groups=("Male", "Female"),
     homophily=0.8048,
-    train_labels=TRAIN_LABELS,
+    train_labels=100,
     licence="CC BY 4.0 (UCI table, Hans Hofmann); bundled with its attribution",
     harms=(
         "Loans of 1973 to 1975: nothing in it describes lending today.",
@@ -209,7 +187,6 @@ GERMAN = Dataset(
         "Hofmann, H. (1994). Statlog (German Credit Data). UCI Machine Learning Repository. "
         "https://doi.org/10.24432/C5NC77. Graph: Agarwal, Lakkaraju, Zitnik (2021), NIFTY, UAI."
     ),
-    files=(),
     downloads=(
         Download(
             name="german.zip",

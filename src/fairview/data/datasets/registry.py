@@ -77,9 +77,9 @@ def load_dataset(name: str, *, data_dir: str | Path | None = None) -> NodeGraph:
         NodeGraph(1,000 nodes, 21,742 edges, 27 channels, sensitive 'Gender': Male 690, Female 310)
     """
     dataset = describe(name)
-    found = files.find_files(dataset, data_dir)
-    found.require()
-    return dataset.load(found)
+    at_hand = files.find_files(dataset, data_dir)
+    at_hand.require()
+    return dataset.load(at_hand)
 
 
 def fetch_dataset(name: str, *, data_dir: str | Path | None = None, timeout: float = 30.0) -> tuple[Path, ...]:
@@ -96,9 +96,9 @@ def fetch_dataset(name: str, *, data_dir: str | Path | None = None, timeout: flo
     """
     dataset = describe(name)
     if not dataset.fetchable:
-        found = files.find_files(dataset, data_dir)
-        found.require()  # says which file must come by other means
-        return tuple(dict.fromkeys(place.path for place in found.places.values()))
+        at_hand = files.find_files(dataset, data_dir)
+        at_hand.require()  # says which file must come by other means
+        return tuple(dict.fromkeys(place.path for place in at_hand.places.values()))
     folder = files.search_path(data_dir)[0]
     return tuple(_fetch_into(folder, download, timeout) for download in dataset.downloads)
 

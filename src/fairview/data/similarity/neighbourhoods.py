@@ -84,8 +84,8 @@ def neighbourhoods(points: FloatArray, *, at_least: int, reach: Reach) -> Iterat
     Example:
         >>> line = np.array([[0.0], [1.0], [3.0]])
         >>> twice_as_far_as_the_nearest = lambda _, nearest: 2 * nearest[:, 0]
-        >>> for found in neighbourhoods(line, at_least=1, reach=twice_as_far_as_the_nearest):
-        ...     print(found.points[found.owner], found.target, found.distance)
+        >>> for block in neighbourhoods(line, at_least=1, reach=twice_as_far_as_the_nearest):
+        ...     print(block.points[block.owner], block.target, block.distance)
         [0 1 1 2 2] [1 0 2 0 1] [1. 1. 2. 3. 2.]
     """
     everyone = np.arange(len(points))

@@ -108,21 +108,21 @@ def threshold_pairs(rows: npt.ArrayLike, *, threshold: float) -> tuple[IntArray,
                 return (1 + best) / threshold * (1 + 1e-12) - 1
 
         with track("Linking similar rows", table.num_points) as advance:
-            for found in neighbourhoods(table.points, at_least=1, reach=reach):
-                similarity = 1 / (1 + found.distance)
-                best = has_twin[found.points].astype(np.float64)
-                np.maximum.at(best, found.owner, similarity)
-                linked = similarity > (threshold * best)[found.owner]
-                twins = np.flatnonzero(has_twin[found.points])
-                owner = np.concatenate([found.owner[linked], twins])
-                target = np.concatenate([found.target[linked], found.points[twins]])
-                if lists.num_pairs + lists.count(found.points[owner], target) > limit:
+            for block in neighbourhoods(table.points, at_least=1, reach=reach):
+                similarity = 1 / (1 + block.distance)
+                best = has_twin[block.points].astype(np.float64)
+                np.maximum.at(best, block.owner, similarity)
+                linked = similarity > (threshold * best)[block.owner]
+                twins = np.flatnonzero(has_twin[block.points])
+                owner = np.concatenate([block.owner[linked], twins])
+                target = np.concatenate([block.target[linked], block.points[twins]])
+                if lists.num_pairs + lists.count(block.points[owner], target) > limit:
                     raise InputError(
                         f"similarity: threshold {threshold} links more than {limit:,} pairs of {table.num_rows:,} "
                         "rows. Raise the threshold, scale the channels, or link nearest neighbours."
                     )
-                lists.add(found.points, owner=owner, target=target)
-                advance(len(found.points))
+                lists.add(block.points, owner=owner, target=target)
+                advance(len(block.points))
     return lists.pairs()
 
 
@@ -170,18 +170,18 @@ def nearest_neighbour_pairs(rows: npt.ArrayLike, *, neighbours: int) -> tuple[In
 
     with track("Finding nearest rows", table.num_points) as advance:
         at_least = min(wanted, table.num_points - 1)
-        for found in neighbourhoods(table.points, at_least=at_least, reach=reach):
-            everyone = np.arange(len(found.points))
-            owner = np.concatenate([found.owner, everyone])
-            target = np.concatenate([found.target, found.points])
-            distance = np.concatenate([found.distance, np.zeros(len(everyone))])
+        for block in neighbourhoods(table.points, at_least=at_least, reach=reach):
+            everyone = np.arange(len(block.points))
+            owner = np.concatenate([block.owner, everyone])
+            target = np.concatenate([block.target, block.points])
+            distance = np.concatenate([block.distance, np.zeros(len(everyone))])
             # A row can't be among the first unless the lowest row of its point is: sort points, then few rows.
             kept = _first_of_each(owner, distance, table.first[target], wanted + 1)
             owner, target, distance = owner[kept], target[kept], distance[kept]
             row, entry = table.rows_of(target, at_most=wanted + 1)
             kept = _first_of_each(owner[entry], distance[entry], row, wanted + 1)
-            nearest[found.points] = row[kept].reshape(-1, wanted + 1)
-            advance(len(found.points))
+            nearest[block.points] = row[kept].reshape(-1, wanted + 1)
+            advance(len(block.points))
     return _without_self(nearest, table.point_of)
 
 

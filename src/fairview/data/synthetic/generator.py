@@ -143,10 +143,12 @@ def _labels(
     labels = np.zeros(len(signal), dtype=np.int8)
     for group, (size, rate) in enumerate(zip(sizes.tolist(), rates.tolist(), strict=True)):
         members = np.flatnonzero(sensitive == group)
-        own = signal[members]
-        spread = float(own.std())
+        values = signal[members]
+        spread = float(values.std())
         # A signal that is constant in the group ranks nobody: the noise alone does.
-        score = (label_signal / spread if spread > 0 else 0.0) * own + math.sqrt(1 - label_signal**2) * noise[members]
+        score = (label_signal / spread if spread > 0 else 0.0) * values + math.sqrt(1 - label_signal**2) * noise[
+            members
+        ]
         positives = _rounded(rate * size)
         if positives:
             labels[members[np.argpartition(score, size - positives)[size - positives :]]] = 1

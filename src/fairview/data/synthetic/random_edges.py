@@ -96,10 +96,10 @@ def apportion(total: int, weights: IntArray | npt.NDArray[np.float64], capacity:
         full |= counts > capacity
 
 
-def _check_room(where: str, asked: int, possible: int) -> None:
-    if asked > possible:
+def _check_room(where: str, wanted: int, possible: int) -> None:
+    if wanted > possible:
         raise InputError(
-            f"edges: {asked:,} edges {where} are asked for, but only {possible:,} pairs of nodes exist {where}. "
+            f"edges: {wanted:,} edges {where} are asked for, but only {possible:,} pairs of nodes exist {where}. "
             "Lower average_degree, or change homophily, num_nodes or the shares of the groups."
         )
 

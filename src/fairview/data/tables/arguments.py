@@ -21,45 +21,45 @@ _DECIDED = {  # by a recipe -> what it is when the caller left it alone
 }
 
 
-def check_settings(asked: dict[str, Any], problems: Problems) -> None:
+def check_settings(arguments: dict[str, Any], problems: Problems) -> None:
     """Raise what makes it pointless to look at the data, and add what is a problem beside those of the data.
 
     Args:
-        asked: the arguments of `read_graph`.
+        arguments: of `read_graph`.
         problems: to add to.
     """
-    _check_kinds(asked)
-    if asked["split"] is not None and asked["split_seed"] is not None:
-        column, drawn = f"the column '{asked['split']}' ({option('split')})", f"a drawn one ({option('split_seed')})"
-        problems.add(f"split: either {column} or {drawn}, not both.")
-    if asked["recipe"] is not None:
-        given = [name for name, usual in _DECIDED.items() if _is_given(asked[name], usual)]
+    _check_kinds(arguments)
+    if arguments["split"] is not None and arguments["split_seed"] is not None:
+        column, seed = option("split"), option("split_seed")
+        problems.add(f"split: either the column '{arguments['split']}' ({column}) or a drawn one ({seed}), not both.")
+    if arguments["recipe"] is not None:
+        given = [name for name, usual in _DECIDED.items() if _is_given(arguments[name], usual)]
         if given:
             problems.add(f"recipe: it decides on {quoted(given, limit=20)} already; leave these options out.")
         return
-    if asked["scale_on"] == "train" and asked["split"] is None and asked["split_seed"] is None:
+    if arguments["scale_on"] == "train" and arguments["split"] is None and arguments["split_seed"] is None:
         problems.add(f"scaling on the train nodes needs a split: pass {option('split')} or {option('split_seed', 0)}.")
-    if asked["sensitive_as_feature"] and asked["sensitive"] is None:
+    if arguments["sensitive_as_feature"] and arguments["sensitive"] is None:
         problems.add(f"sensitive_as_feature: there is no sensitive column; name one with {option('sensitive')}.")
-    if asked["edges"] is not None and asked["similarity"] is not None:
+    if arguments["edges"] is not None and arguments["similarity"] is not None:
         problems.add("similarity: the edges are given; leave one of the two out.")
-    if asked["similarity_with_sensitive"] and not asked["sensitive_as_feature"]:
+    if arguments["similarity_with_sensitive"] and not arguments["sensitive_as_feature"]:
         feature = option("sensitive_as_feature", True)
         problems.add(f"similarity_with_sensitive: the sensitive column is no feature; pass {feature} too.")
 
 
-def _check_kinds(asked: dict[str, Any]) -> None:
+def _check_kinds(arguments: dict[str, Any]) -> None:
     problems = Problems()
     for name, allowed in _ALLOWED.items():
-        if asked[name] not in allowed:
-            problems.add(f"{name}: {asked[name]!r}; expected {quoted(allowed)}.{_meant(asked[name], allowed)}")
+        if (value := arguments[name]) not in allowed:
+            problems.add(f"{name}: {value!r}; expected {quoted(allowed)}.{_meant(value, allowed)}")
     for name in _LISTS:
-        if isinstance(asked[name], str):
-            problems.add(f"{name}: expected a list of texts, got the text '{asked[name]}'; write ['{asked[name]}'].")
-    classes = asked["classes"]
+        if isinstance(value := arguments[name], str):
+            problems.add(f"{name}: expected a list of texts, got the text '{value}'; write ['{value}'].")
+    classes = arguments["classes"]
     if classes is not None and (isinstance(classes, str) or len(classes) != 2):
         problems.add(f"classes: expected the names of the negative and the positive class, got {classes!r}.")
-    rule, recipe = asked["similarity"], asked["recipe"]
+    rule, recipe = arguments["similarity"], arguments["recipe"]
     if rule is not None and not isinstance(rule, (NearestNeighbours, SimilarityThreshold)):
         problems.add(f"similarity: expected NearestNeighbours or SimilarityThreshold, got {type(rule).__name__}.")
     if recipe is not None and not isinstance(recipe, Recipe):

@@ -238,7 +238,7 @@ def _check_structure(
     if len(odd):
         starts = row_ends[odd - 1] + 1  # the first row is never odd
         blank = [not text[start : row_ends[k]].strip() for start, k in zip(starts[:5], odd[:5], strict=True)]
-        shown = [
+        places = [
             f"line {line_of(start)} {'is blank' if nothing else f'has {cells[k]}'}"
             for start, k, nothing in zip(starts[:5], odd[:5], blank, strict=True)
         ]
@@ -246,7 +246,7 @@ def _check_structure(
         more = f" and {len(odd) - 5:,} more" if len(odd) > 5 else ""
         raise InputError(
             f"{name}: {len(odd):,} of {len(cells) - header:,} rows are longer or shorter than the {what}'s {cells[0]} "
-            f"cells ({', '.join(shown)}{more}). {remedy}"
+            f"cells ({', '.join(places)}{more}). {remedy}"
         )
     return len(cells), int(cells[0])
 
@@ -307,19 +307,19 @@ def _frame(source: Any, name: str) -> pl.DataFrame:
         raise InputError(f"{name}: expected a path or a frame, got {type(source).__name__}.")
     _check_header([str(column) for column in source], name)
     problems = Problems()
-    made: dict[str, Any] = {}
+    series: dict[str, Any] = {}
     for column, values in source.items():
         try:
             in_pandas = hasattr(values, "iloc")
-            made[str(column)] = _pandas_column(values) if in_pandas else pl.Series(values=values, strict=True)
+            series[str(column)] = _pandas_column(values) if in_pandas else pl.Series(values=values, strict=True)
         except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:
             problems.add(f"{name}: column '{column}': can't be read ({_first_line(error)}).")
     problems.raise_if_any()
-    lengths = {column: len(values) for column, values in made.items()}
+    lengths = {column: len(values) for column, values in series.items()}
     if len(set(lengths.values())) > 1:
-        shown = some([f"'{column}' {length:,}" for column, length in lengths.items()], limit=12)
-        raise InputError(f"{name}: the columns have different lengths ({shown}).")
-    return pl.DataFrame(made)
+        listed = some([f"'{column}' {length:,}" for column, length in lengths.items()], limit=12)
+        raise InputError(f"{name}: the columns have different lengths ({listed}).")
+    return pl.DataFrame(series)
 
 
 def _pandas_column(series: Any) -> pl.Series:

@@ -89,17 +89,17 @@ class ColumnReader:
         elif not series.dtype.is_numeric():
             self.add(column, f"holds {series.dtype} values, not numbers. Turn them into numbers, or drop the column.")
             return nothing
-        found = series.cast(pl.Float64).to_numpy(writable=False)  # NaN where null: a NaN in a frame means missing too
-        outside = np.flatnonzero(np.abs(found) > LARGEST)
+        numbers = series.cast(pl.Float64).to_numpy(writable=False)  # NaN where null: a NaN in a frame means missing too
+        outside = np.flatnonzero(np.abs(numbers) > LARGEST)
         if len(outside):
-            shown = self.table.frame[column][int(outside[0])]
+            first = self.table.frame[column][int(outside[0])]
             self.add(
                 column,
                 f"{len(outside):,} of {len(self.table):,} values are infinite or beyond float32 "
-                f"({self.place(outside)}; first: {shown}). Correct them, or drop the column.",
+                f"({self.place(outside)}; first: {first}). Correct them, or drop the column.",
             )
             return nothing
-        return found
+        return numbers
 
     def _not_numbers(self, column: str, text: pl.Series, rows: npt.NDArray[np.intp]) -> None:
         first = text[int(rows[0])]

@@ -106,8 +106,8 @@ def match_nodes(
 
 def _end_columns(table: Table, source: str | None, target: str | None) -> tuple[str, str]:
     if len(table.columns) < 2:
-        shown = f"one column only ('{table.columns[0]}')" if table.columns else "no columns"
-        raise InputError(f"{table.name}: {shown}; edges need a source and a target.")
+        columns = f"one column only ('{table.columns[0]}')" if table.columns else "no columns"
+        raise InputError(f"{table.name}: {columns}; edges need a source and a target.")
     absent = [column for column in (source, target) if column is not None and column not in table.columns]
     if absent:
         raise InputError([table.missing(column) for column in absent])

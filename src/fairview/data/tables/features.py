@@ -42,20 +42,22 @@ def choose_columns(
             problems.add(f"{table.name}: column '{column}' can't be both the {role_of[column]} and the {role}.")
         elif column is not None:
             role_of[column] = role
-    own = sensitive.column if sensitive is not None and sensitive_as_feature else None
+    also_feature = sensitive.column if sensitive is not None and sensitive_as_feature else None
     for name in dict.fromkeys([*(features or ()), *drop, *categorical]):
         if name not in table.columns:
             problems.add(table.missing(name))
     for name in features or ():
-        if name in role_of and name != own:
+        if name in role_of and name != also_feature:
             may_be = sensitive is not None and name == sensitive.column
             remedy = f" Pass {option('sensitive_as_feature', True)}." if may_be else ""
             problems.add(f"{table.name}: column '{name}' is the {role_of[name]}; it can't be a feature.{remedy}")
-    for name in sorted({*(features or ()), *([own] if own else [])} & {*drop}):
+    for name in sorted({*(features or ()), *([also_feature] if also_feature else [])} & {*drop}):
         problems.add(f"{table.name}: column '{name}' is both chosen and dropped.")
     wanted = table.columns if features is None else features
     chosen = [
-        name for name in table.columns if name == own or (name in wanted and name not in drop and name not in role_of)
+        name
+        for name in table.columns
+        if name == also_feature or (name in wanted and name not in drop and name not in role_of)
     ]
     for name in categorical:
         if name in table.columns and name not in chosen:
@@ -63,7 +65,7 @@ def choose_columns(
             problems.add(f"{table.name}: column '{name}' can't be one-hot encoded: {why}.")
     if not chosen and not problems:
         problems.add(f"{table.name}: no feature columns are left (columns: {some(table.columns, limit=12)}).")
-    columns = tuple(_column(reader, name, categorical, sensitive if name == own else None) for name in chosen)
+    columns = tuple(_column(reader, name, categorical, sensitive if name == also_feature else None) for name in chosen)
     channels = [channel for column in columns for channel in column.channels]
     for channel in sorted({channel for channel in channels if channels.count(channel) > 1}):
         problems.add(f"{table.name}: two columns would become the channel '{channel}'; rename one.")

@@ -121,9 +121,9 @@ def read_graph(
         >>> graph.features.ravel().tolist()
         [-1.0, 0.0, 1.0]
     """
-    asked = dict(locals())
+    arguments = dict(locals())
     problems = Problems()
-    check_settings(asked, problems)
+    check_settings(arguments, problems)
     tables = open_tables(
         nodes,
         edges,

@@ -83,8 +83,8 @@ class Features(_Strict):
 
     def channels_of(self, name: str) -> tuple[str, ...]:
         """The channels that a column becomes, its indicator among them."""
-        own = [channel for column in self.columns if column.name == name for channel in column.channels]
-        return (*own, indicator(name)) if name in self.indicators else tuple(own)
+        channels = [channel for column in self.columns if column.name == name for channel in column.channels]
+        return (*channels, indicator(name)) if name in self.indicators else tuple(channels)
 
     @classmethod
     def fit(
@@ -105,16 +105,16 @@ class Features(_Strict):
         owners = [column.name for column in columns for _ in column.channels]
         gaps = empty_cells(columns, encoded)
         marked = [name for name, absent in gaps.items() if missing == "indicator" and absent.any()]
-        made = cls(
+        features = cls(
             columns=columns,
             missing=missing,
             fill=tuple(fill.tolist()),
             indicators=tuple(marked),
             scaling=Scaling(center=(), spread=()),
         )
-        filled = made.filled(encoded)
+        filled = features.filled(encoded)
         leave = np.array([owner in unscaled for owner in owners] + [True] * len(marked), dtype=np.bool_)
-        return made.model_copy(update={"scaling": Scaling.fit(filled[rows], kind=scaling, leave=leave)})
+        return features.model_copy(update={"scaling": Scaling.fit(filled[rows], kind=scaling, leave=leave)})
 
     def filled(self, encoded: Matrix) -> Matrix:
         """Empty cells replaced, indicator channels appended."""

@@ -41,8 +41,8 @@ def read_ids(table: Table, column: str, problems: Problems) -> tuple[str, ...] |
     if series.dtype.is_float():
         odd = np.flatnonzero(~((series == series.round()) & (series.abs() < 2**53)).to_numpy())
         if len(odd):
-            shown = f"{series[int(odd[0])]} ({place(odd)})"
-            problems.add(f"{where}: ids must be texts or whole numbers below 2**53, got {shown}.")
+            example = f"{series[int(odd[0])]} ({place(odd)})"
+            problems.add(f"{where}: ids must be texts or whole numbers below 2**53, got {example}.")
             return None
     repeated = texts.filter(texts.is_duplicated()).unique(maintain_order=True)
     if len(repeated):
@@ -88,14 +88,14 @@ def read_label(
             positive, negative = "1", "-1" if "-1" in values else "0"
             values = [negative, positive]
         else:
-            shown = quoted(values, limit=10)
+            listed = quoted(values, limit=10)
             example = option("positive", values[-1])
-            reader.problems.add(f"{where}: the labels are {shown}. Say which is positive, for example {example}.")
+            reader.problems.add(f"{where}: the labels are {listed}. Say which is positive, for example {example}.")
             positive = "1"
     elif positive not in values:
-        shown = quoted(values, limit=10)
+        listed = quoted(values, limit=10)
         hint = did_you_mean(positive, values) if len(values) > 10 else ""
-        reader.problems.add(f"{where}: no label '{positive}'; the labels are {shown}.{hint}")
+        reader.problems.add(f"{where}: no label '{positive}'; the labels are {listed}.{hint}")
     else:
         others = [value for value in values if value != positive]
         negative = others[0] if len(others) == 1 else f"not {positive}"
