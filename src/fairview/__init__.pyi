@@ -28,7 +28,9 @@ from fairview.leakage.graph_audit import audit as audit
 from fairview.leakage.model_audit import ModelAudit as ModelAudit
 from fairview.leakage.model_audit import audit_model as audit_model
 from fairview.methods.constant import Constant as Constant
+from fairview.methods.contract import Facts as Facts
 from fairview.methods.edits import EDITS as EDITS
+from fairview.methods.estimator import Estimator as Estimator
 from fairview.methods.evaluate import evaluate as evaluate
 from fairview.methods.evaluate import evaluate_scores as evaluate_scores
 from fairview.methods.fairgnn import FairGNN as FairGNN
@@ -48,5 +50,8 @@ from fairview.metrics.registry import register_metric as register_metric
 from fairview.propagation.correlation import sensitive_correlation as sensitive_correlation
 from fairview.propagation.mask_by_correlation import mask_by_correlation as mask_by_correlation
 from fairview.report import write_report as write_report
+from fairview.report.figures.figure import Figure as Figure
+from fairview.report.figures.registry import FigureEntry as FigureEntry
+from fairview.report.figures.registry import register_figure as register_figure
 from fairview.study.comparison import compare as compare
 from fairview.undefined import Undefined as Undefined

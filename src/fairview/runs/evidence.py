@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from fairview.atomic import write_atomic
-from fairview.leakage.graph_audit import GraphAudit, audit
-from fairview.leakage.model_audit import audit_model
 from fairview.data.datasets import dataset_names, load_dataset
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError
+from fairview.leakage.graph_audit import GraphAudit, audit
+from fairview.leakage.model_audit import audit_model
 from fairview.methods.estimator import Estimator
 from fairview.methods.model_files import load_model
 from fairview.methods.network import NetworkMethod

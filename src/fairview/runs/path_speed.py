@@ -12,8 +12,8 @@ import torch
 from fairview.data.graph import NodeGraph
 from fairview.methods.fairvgnn import Adversarial, FairVGNN
 from fairview.nn.losses import classifier_loss, discriminator_loss, generator_loss
-from fairview.training.machine import torch_threads
 from fairview.training.kept_memory import memory_kept
+from fairview.training.machine import torch_threads
 
 ENOUGH_SECONDS = 3.0
 """Each path is timed for at least so long, and for at least one epoch."""

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from fairview.data.graph import NodeGraph
-from fairview.runs.run import Notice, train_run
 from fairview.methods.estimator import Estimator
 from fairview.methods.network import NetworkMethod
+from fairview.runs.run import Notice, train_run
 from fairview.training.loop import Progress
 
 
