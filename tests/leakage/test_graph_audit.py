@@ -100,11 +100,13 @@ def test_the_document_has_the_agreed_keys_and_is_json(german):
 
 
 def test_the_report_can_read_the_document(german):
-    from fairview.report.documents import Audit
+    from fairview.report.documents import AuditDocument
 
-    read = Audit.model_validate(german.to_dict())
+    read = AuditDocument.model_validate(german.to_dict())
     assert len(read.channels) == 27
-    Audit.model_validate(quick(fv.NodeGraph.from_arrays(features=[[0.0]], edges=np.empty((2, 0), int))).to_dict())
+    AuditDocument.model_validate(
+        quick(fv.NodeGraph.from_arrays(features=[[0.0]], edges=np.empty((2, 0), int))).to_dict()
+    )
 
 
 def test_ranks_are_by_absolute_correlation(german):

@@ -6,7 +6,6 @@ import numpy as np
 import torch
 
 import fairview as fv
-from fairview.report.figures.charts import Figure
 
 
 def precision_by_group(counts):
@@ -83,9 +82,9 @@ class Prior(fv.Estimator):
 METHOD = fv.MethodEntry(name="prior", words="prior of the village", target="outside:Prior")
 
 
-def village_figure(content) -> Figure:
+def village_figure(content) -> fv.Figure:
     """A figure without a chart."""
-    return Figure(key="village", heading="Who lives there?", reading="North and south.", panels=(), tables=())
+    return fv.Figure(key="village", heading="Who lives there?", reading="North and south.", panels=(), tables=())
 
 
 FIGURE = fv.FigureEntry(name="village", contents="Villagers", make=village_figure)

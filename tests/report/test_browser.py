@@ -9,7 +9,7 @@ import re
 import pytest
 
 from fairview.report import write_report
-from fairview.report.documents import shown
+from fairview.report.documents import visible
 
 LEAK_BLUE = "rgb(0, 114, 178)"
 PHONE = {"viewport": {"width": 380, "height": 800}, "has_touch": True}
@@ -177,8 +177,8 @@ def hostile_names(count: int) -> list[str]:
 
 @pytest.mark.parametrize("part", [0, 1])
 def test_five_hundred_hostile_names_stay_text(made, opened, tmp_path, part):
-    names = [name for name in hostile_names(500)[part::2] if shown(name)]
-    groups = [name for name in PAYLOADS[part::2] if shown(name)][:12]
+    names = [name for name in hostile_names(500)[part::2] if visible(name)]
+    groups = [name for name in PAYLOADS[part::2] if visible(name)][:12]
     audit = made.audit(names=names, groups=groups)
     audit["graph"]["source"] = names[0]
     audit["rule"] = names[1]
@@ -203,9 +203,9 @@ def test_five_hundred_hostile_names_stay_text(made, opened, tmp_path, part):
     assert page.evaluate("document.querySelectorAll('script:not([type])').length") == 1
     assert page.evaluate("document.querySelectorAll('.chart.failed').length") == 0
     assert page.evaluate("document.querySelector('h1').textContent") == "german"  # of the comparison, first of all
-    assert page.evaluate("document.querySelector('.verdict').textContent").count(shown(names[3])) > 0  # the method
+    assert page.evaluate("document.querySelector('.verdict').textContent").count(visible(names[3])) > 0  # the method
     listed = page.evaluate("[...document.querySelectorAll('#leak tbody th')].map(c => c.textContent)")
-    assert {shown(name) for name in names[:300]} <= set(listed)
+    assert {visible(name) for name in names[:300]} <= set(listed)
     lines = page.evaluate(
         "document.querySelectorAll('[data-spec=spec-groups-ranking] .mark-line.role-mark path').length"
     )

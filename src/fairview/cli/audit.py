@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -35,7 +36,7 @@ def audit(
     data_dir: options.DataDir = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
-    """Say which innocuous channels betray the sensitive attribute after propagation, and which give the label away.
+    """Say whether message passing reveals the sensitive attribute, in which columns, and which give the label away.
 
     Of a run, the model is audited as well. A run on own tables needs the same --nodes and other options again.
 
@@ -117,15 +118,14 @@ def _write(document: dict[str, Any], run: Path | None, out: Path | None) -> list
 
 def print_audit(document: dict[str, Any]) -> None:
     """The audit of a graph as sentences and tables; what is undefined is named with its reason."""
-    from fairview.leakage import sentences as words
+    from fairview.leakage.sentences import rule_sentence, summary
 
-    sentences = (words.verdict, words.probe_sentence, words.label_verdict, words.homophily_sentence)
-    for sentence in filter(None, (make(document) for make in sentences)):
+    for sentence in summary(document):
         typer.echo(printable(sentence))
     typer.echo()
     sensitive = document["graph"]["sensitive"]
     if "correlation" not in document["undefined"]:
-        _print_channels(document, words.by_strength(document["channels"]))
+        _print_channels(document)
     rows = [
         [group["group"], group["nodes"], percent(group["homophily"]), _number(group["mean_degree"], 1)]
         for group in document["homophily_by_group"]
@@ -143,36 +143,37 @@ def print_audit(document: dict[str, Any]) -> None:
         typer.echo(printable(f"undefined: {name}: {reason}"))
     for note in document["notes"]:
         typer.echo(printable(f"note: {note}"))
-    typer.echo(printable(f"rule: {document['rule']}"))
+    typer.echo(printable(f"rule: {rule_sentence(document)}"))
 
 
-def _print_channels(document: dict[str, Any], channels: list[dict[str, Any]]) -> None:
+def _print_channels(document: dict[str, Any]) -> None:
+    from fairview.leakage.sentences import left_out, strongest
+
     hops = range(document["hops"] + 1)
     columns = ["channel", "", *(f"hop {hop}" for hop in hops), *(f"rank {hop}" for hop in hops), "p at hop 0", "leak p"]
     rows = [
         [
-            channel["name"],
+            label,
             _remark(channel),
             *(_number(value) for value in channel["correlation"]),
             *channel["rank"],
             _number(channel["p_value"][0]),
             _number(min(channel["leak_p_value"])) if channel["leak_p_value"] else "-",
         ]
-        for channel in channels
+        for label, channel in strongest(document["channels"])
     ]
     groups = [name for name, size in document["graph"]["groups"].items() if size]
     caption = (
         f"Pearson correlation; above 0: higher for '{groups[1]}'." if len(groups) == 2 else "Correlation ratio, 0 to 1."
     )
     title = f"Correlation with {document['graph']['sensitive']} by hop ({document['operator']})"
-    print_table(
-        title, columns, rows, caption=f"{caption} Rank 1 is the strongest. 'leak p' counts all channels and hops."
-    )
+    caption += " Rank 1 is the strongest. 'leak p' counts all channels and hops."
+    print_table(title, columns, rows, caption="\n".join(filter(None, [caption, left_out(document["channels"])])))
 
 
-def _remark(channel: dict[str, Any]) -> str:
+def _remark(channel: Mapping[str, Any]) -> str:
     if channel["leaking"]:
-        return "LEAKING"
+        return "FLAGGED"
     return "the attribute itself" if channel["sensitive"] else "constant" if channel["constant"] else ""
 
 

@@ -61,9 +61,9 @@ class LeakTest:
 
 
 def leak_rule(level: float, innocuous: float, permutations: int) -> str:
-    """When a channel is called leaking, in one sentence."""
+    """When exactly a channel is flagged, in one sentence."""
     return (
-        f"A channel is leaking if it is innocuous as it is (|correlation| below {innocuous:g}, or p above {level:g} "
+        f"A channel is flagged if it is harmless in the table (|correlation| below {innocuous:g}, or p above {level:g} "
         f"for this channel alone), and if after some hop its |correlation| is {innocuous:g} or more and both it and "
         f"its growth since hop 0 are so large that at most {100 * level:g} % of {permutations:,} shuffles of the rows "
         "of X before propagation match them in any channel at any hop."

@@ -1,30 +1,99 @@
-"""What does an audit say, in sentences? Made from the document, so that a file reads like the object."""
+"""What does an audit say, in sentences? Made from the document, so that a file reads like the object.
+
+The object, the command line and the report ask here, so that all three lead with the same headline.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
-Document = dict[str, Any]
+AuditJSON = Mapping[str, Any]
 
-_SHOWN = 8
+LINES = 15
+"""Channels that tables and charts show; audit.json has all of them."""
+
+_NAMED = 6
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
-def verdict(document: Document) -> str:
-    """The first sentence: which channels leak."""
-    sensitive = document["graph"]["sensitive"]
+@dataclass(frozen=True)
+class Headline:
+    """The most important thing that an audit found.
+
+    Attributes:
+        kind: `revealed`: all columns together tell the sensitive attribute clearly better after message passing;
+            `flagged`: single columns do; `readable`: nothing is added, but all columns together tell it anyway;
+            `clean`: not even that; `unprobed`: no column is flagged, and all together were not tried; `undefined`:
+            nothing was measured.
+        text: in a sentence.
+    """
+
+    kind: Literal["revealed", "flagged", "readable", "clean", "unprobed", "undefined"]
+    text: str
+
+
+def headline(document: AuditJSON) -> Headline:
+    """What matters most: what message passing reveals in all columns together, then in single ones, then nothing.
+
+    A guess is clearly better after message passing if its 95 % interval lies above that of the best guess before.
+    """
+    sensitive = document["graph"]["sensitive"] or "the sensitive attribute"
+    columns = [channel for channel in document["channels"] if not channel["sensitive"]]
     if reason := document["undefined"].get("leaking"):
-        return f"Leakage is undefined: {reason}"
-    leaking = [channel for channel in document["channels"] if channel["leaking"]]
-    if not leaking:
-        within = "one hop" if document["hops"] == 1 else f"{document['hops']} hops"
-        return f"No single innocuous channel is shown to start leaking '{sensitive}' within {within}."
-    names = ", ".join(f"{channel['name']} ({path(channel['correlation'])})" for channel in leaking)
-    what = "1 innocuous channel leaks" if len(leaking) == 1 else f"{len(leaking)} innocuous channels leak"
-    return f"LEAKING: {what} '{sensitive}' after propagation: {names}."
+        return Headline("undefined", f"Leakage is undefined: {reason}")
+    if not columns or all(column["correlation"][0] is None for column in columns):
+        return Headline("undefined", f"Whether message passing reveals {sensitive} could not be measured.")
+    flagged = [column["name"] for column in columns if column["leaking"]]
+    hops = len(columns[0]["correlation"]) - 1
+    guesses = [probe for probe in document["probe"] if probe["auc"] is not None]
+    before, after = _best(guesses, {0}), _best(guesses, set(range(1, hops + 1)))
+    if before and after and None not in (before["high"], after["low"]) and after["low"] > before["high"]:
+        aucs = f"AUC {_auc(after['auc'])} after {_hops(after['hop'])}, {_auc(before['auc'])} before"
+        return Headline(
+            "revealed",
+            f"Message passing reveals {sensitive}: from all columns together it can be guessed with {aucs}.",
+        )
+    if flagged:
+        of_all = f"{len(flagged):,} of {_plural(len(columns), 'column')}"
+        return Headline("flagged", f"Message passing reveals {sensitive} in {of_all}: {_names(flagged)}.")
+    none = f"No single column is shown to reveal {sensitive} after {_hops(hops)} of message passing"
+    best = max(guesses, key=lambda probe: probe["auc"], default=None)
+    if best is None:
+        return Headline("unprobed", f"{none}; what all columns reveal together was not measured.")
+    if best["low"] is None or best["low"] > 0.5:
+        together = f"from all columns together it can be guessed with AUC {_auc(best['auc'])} (0.5 is chance)"
+        return Headline("readable", f"{none}, but {together}.")
+    return Headline("clean", f"{none}, and from all columns together it could not be guessed.")
 
 
-def label_verdict(document: Document) -> str:
+def links_sentence(document: AuditJSON) -> str:
+    """Why single columns need not be at fault where all together reveal it; empty where they don't."""
+    if headline(document).kind != "revealed":
+        return ""
+    return "Links alone can do this: averaged over neighbours of the same group, even random columns tell groups apart."
+
+
+def flagged_sentence(document: AuditJSON) -> str:
+    """The flagged columns with their correlations by hop; empty if there are none."""
+    flagged = [f"{c['name']} ({path(c['correlation'])})" for c in document["channels"] if c["leaking"]]
+    sensitive = document["graph"]["sensitive"] or "the sensitive attribute"
+    return f"Flagged, with the correlation with {sensitive} by hop: {_names(flagged)}." if flagged else ""
+
+
+def rule_sentence(document: AuditJSON) -> str:
+    """When a column is flagged, for everybody; `leak_rule` has the details."""
+    level = "" if document["level"] is None else f", {100 * document['level']:g} % level"
+    shuffles = "" if document["permutations"] is None else f" with {_plural(document['permutations'], 'shuffle')}"
+    return (
+        "A column is flagged if it is harmless in the table but clearly tied to the sensitive attribute after message "
+        f"passing (permutation test{shuffles}{level}, corrected for testing many columns and hops)."
+    )
+
+
+def label_verdict(document: AuditJSON) -> str:
     """Which channels give the label away; empty if none does."""
     if reason := document["undefined"].get("label_leaks"):
         return f"Label leaks are undefined: {reason}."
@@ -34,23 +103,25 @@ def label_verdict(document: Document) -> str:
     return f"LABEL LEAK: the label can be read off {leaks} alone. Was that known when the decision was due?"
 
 
-def probe_sentence(document: Document) -> str:
-    """What all channels betray together, which single channels need not; empty without probes."""
-    found = [probe for probe in document["probe"] if probe["probe"] == "linear" and probe["auc"] is not None]
-    if not found:
-        return ""
-    aucs = ", ".join(f"{probe['auc']:.3f} from {probe['on']}" for probe in found)
+def probe_sentence(document: AuditJSON) -> str:
+    """How well all columns together tell the sensitive attribute, by hop; empty without probes."""
+    guesses = [probe for probe in document["probe"] if probe["probe"] == "linear" and probe["auc"] is not None]
+    aucs = ", ".join(f"{probe['auc']:.3f} from {probe['on']}" for probe in guesses)
     sensitive = document["graph"]["sensitive"]
-    return (
-        f"From all channels together, without its own, '{sensitive}' is guessed with AUC {aucs} (linear; 0.5: chance)."
-    )
+    return f"From all columns but its own, a linear model guesses {sensitive} with AUC {aucs}." if aucs else ""
 
 
-def homophily_sentence(document: Document) -> str:
+def homophily_sentence(document: AuditJSON) -> str:
     """How often links join the same group."""
     if document["homophily"] is None:
         return f"Homophily is undefined: {document['undefined'].get('homophily', 'no reason given')}."
     return f"{100 * document['homophily']:.2f} % of the links join two nodes of the same group."
+
+
+def summary(document: AuditJSON) -> list[str]:
+    """The headline, and what else matters, a sentence each."""
+    sentences = (links_sentence, flagged_sentence, probe_sentence, label_verdict, homophily_sentence)
+    return [headline(document).text, *filter(None, (sentence(document) for sentence in sentences))]
 
 
 def path(values: Sequence[float | None]) -> str:
@@ -63,20 +134,18 @@ def path(values: Sequence[float | None]) -> str:
     return " → ".join("undefined" if value is None else f"{value:z.3f}" for value in values)
 
 
-def described(document: Document) -> str:
+def described(document: AuditJSON) -> str:
     """A few lines: the verdicts, the strongest channels, the probes."""
     facts = document["graph"]
     lines = [
         f"GraphAudit of {facts['source']}: {facts['nodes']:,} nodes, {facts['edges']:,} edges, sensitive "
         f"'{facts['sensitive']}', {document['operator']}, {document['hops']} hops",
-        verdict(document),
-        *filter(None, [probe_sentence(document), label_verdict(document), homophily_sentence(document)]),
+        *summary(document),
     ]
     if "correlation" not in document["undefined"]:
-        ordered = by_strength(document["channels"])
         lines.append("correlation by hop, strongest channels first:")
-        lines += [f"  {channel['name']}: {path(channel['correlation'])}" for channel in ordered[:_SHOWN]]
-        lines += [f"  and {len(ordered) - _SHOWN} more"] if len(ordered) > _SHOWN else []
+        lines += [f"  {label}: {path(channel['correlation'])}" for label, channel in strongest(document["channels"])]
+        lines += filter(None, [left_out(document["channels"])])
     lines += [
         f"probe of {probe['on']}, {probe['probe']}: AUC {probe['auc']:.3f} [{probe['low']:.3f}, {probe['high']:.3f}]"
         for probe in document["probe"]
@@ -85,8 +154,62 @@ def described(document: Document) -> str:
     return "\n".join(lines)
 
 
-def by_strength(channels: Sequence[Document]) -> list[Document]:
-    """Leaking channels first, then by the largest |correlation| at any hop; the graph's order breaks ties."""
-    return sorted(
+def strongest(channels: Sequence[AuditJSON]) -> list[tuple[str, AuditJSON]]:
+    """The lines of a table with their labels: flagged channels first, then by the largest |correlation| at any hop."""
+    ordered = sorted(
         channels, key=lambda c: (not c["leaking"], -max((abs(v or 0.0) for v in c["correlation"]), default=0))
     )
+    lines = one_line_each([channel["name"] for channel in ordered])
+    return [(label, ordered[place]) for place, label in lines[:LINES]]
+
+
+def one_line_each(names: Sequence[str]) -> list[tuple[int, str]]:
+    """The places and labels of the lines of a table; a one-hot column has one line, at the first of its categories.
+
+    One-hot channels are called `column=category`.
+
+    Example:
+        >>> one_line_each(["job=clerk", "age", "job=none"])
+        [(0, 'job=clerk (strongest of 2 categories)'), (1, 'age')]
+    """
+    columns = [name.partition("=")[0] if "=" in name[1:] else "" for name in names]
+    categories = Counter(columns)
+    lines, seen = [], set()
+    for place, (name, column) in enumerate(zip(names, columns, strict=True)):
+        if not column or categories[column] == 1:
+            lines.append((place, name))
+        elif column not in seen:
+            seen.add(column)
+            lines.append((place, f"{name} (strongest of {categories[column]} categories)"))
+    return lines
+
+
+def left_out(channels: Sequence[AuditJSON]) -> str:
+    """How many lines a table of the strongest channels leaves out; empty if none."""
+    more = len(one_line_each([channel["name"] for channel in channels])) - LINES
+    return f"And {_plural(more, 'column')} more; audit.json (or to_dict) has them all." if more > 0 else ""
+
+
+# --- words ------------------------------------------------------------------------------------------------------------
+
+
+def _best(guesses: Sequence[AuditJSON], hops: set[int]) -> AuditJSON | None:
+    return max((probe for probe in guesses if probe["hop"] in hops), key=lambda probe: probe["auc"], default=None)
+
+
+def _auc(value: float) -> str:
+    """Two digits, or three where two would claim a perfect guess."""
+    return f"{value:.3f}" if 0.995 <= value < 0.9995 else f"{value:.2f}"
+
+
+def _hops(count: int) -> str:
+    return f"{_NUMBERS[count] if count < len(_NUMBERS) else count} {'hop' if count == 1 else 'hops'}"
+
+
+def _plural(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def _names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

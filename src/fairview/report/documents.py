@@ -1,7 +1,8 @@
 """What may stand in the JSON files of a run, an audit or a comparison, and what does a report take from them?
 
 The files are untrusted. Absent keys make the report shorter; a wrong value is an error; unknown keys are ignored.
-Every text is made printable here, once, so that no name from the data can do anything later.
+Every text is made printable here, once, so that no name from the data can do anything later. A class is named after
+the document, or the part of one, that it reads.
 """
 
 from __future__ import annotations
@@ -11,60 +12,58 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-METRICS = (
-    "auc",
-    "f1",
-    "accuracy",
-    "balanced_accuracy",
-    "false_positive_rate",
-    "statistical_parity_gap",
-    "equal_opportunity_gap",
-    "equalized_odds_gap",
-)  # as in fairview.metrics, which these documents outlive
+from fairview.metrics.registry import METRICS
+
 LONGEST_TEXT = 500
 _INVISIBLE = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
 )
 
 
-def shown(text: str) -> str:
+def visible(text: str) -> str:
     r"""A text as it may be shown: invisible and direction-changing characters as codes, and not endless.
 
     Example:
-        >>> shown("age\x00 \u202eyears")
+        >>> visible("age\x00 \u202eyears")
         'age\\u0000 \\u202eyears'
     """
     if len(text) > LONGEST_TEXT:
         text = text[: LONGEST_TEXT - 1] + "…"
-    return _INVISIBLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _INVISIBLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _rate(value: Any) -> Any:
     return {"value": value} if isinstance(value, (int, float)) and not isinstance(value, bool) else value
 
 
-Text = Annotated[str, AfterValidator(shown)]
+Text = Annotated[str, AfterValidator(visible)]
 Number = float | None
 Count = Annotated[int, Field(ge=0, le=10**15)]
 
 
-class Document(BaseModel):
+class DocumentPart(BaseModel):
+    """Anything in a document: unknown keys are ignored, wrong values are errors."""
+
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False, hide_input_in_errors=True)
 
 
-class Interval(Document):
+class Bounds(DocumentPart):
+    """A 95 % interval, where there is one."""
+
     low: Number = None
     high: Number = None
 
 
-class Rate(Interval):
+class RateBounds(Bounds):
+    """A share of a group, with or without its interval."""
+
     value: Number = None
 
 
-GroupRate = Annotated[Rate | None, BeforeValidator(_rate)]
+GroupRate = Annotated[RateBounds | None, BeforeValidator(_rate)]
 
 
-class Group(Document):
+class GroupRow(DocumentPart):
     """One group's counts and rates on the evaluated nodes."""
 
     group: Text
@@ -78,60 +77,69 @@ class Group(Document):
     small: bool | None = None
 
 
-class Pair(Document):
+class PairRow(DocumentPart):
+    """The gap between two of the groups."""
+
     groups: list[Text] = []
     gap: Number = None
 
 
-class Row(Document):
-    """The metrics of one model, or of one epoch."""
+class MetricsRow(DocumentPart):
+    """The metrics of one model, one epoch or one threshold.
+
+    A document has them beside its other keys. Those in the registry are read; others are of a package that is not
+    installed here, and ignored.
+    """
 
     name: Text = ""
-    auc: Number = None
-    f1: Number = None
-    accuracy: Number = None
-    balanced_accuracy: Number = None
-    false_positive_rate: Number = None
-    statistical_parity_gap: Number = None
-    equal_opportunity_gap: Number = None
-    equalized_odds_gap: Number = None
+    metrics: dict[str, Number] = {}
     undefined: dict[Text, Text] = {}
-    intervals: dict[Text, Interval] = {}
+    intervals: dict[Text, Bounds] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _registered(cls, document: Any) -> Any:
+        if not isinstance(document, dict):
+            return document
+        return document | {"metrics": {name: document[name] for name in METRICS if name in document}}
 
     def value(self, metric: str) -> float | None:
-        found = getattr(self, metric)
-        return None if found is None else float(found)
+        """The metric; None where it is undefined or unknown."""
+        return self.metrics.get(metric)
 
     def interval(self, metric: str) -> tuple[float, float] | None:
-        found = self.intervals.get(metric)
-        return None if found is None or found.low is None or found.high is None else (found.low, found.high)
+        """Its interval; None where there is none."""
+        bounds = self.intervals.get(metric)
+        return None if bounds is None or bounds.low is None or bounds.high is None else (bounds.low, bounds.high)
 
 
-class Evaluation(Row):
+class EvaluationDocument(MetricsRow):
     """One split of metrics.json."""
 
     nodes: Count | None = None
     group_unknown: Count = 0
-    groups: list[Group] = []
-    pairs: dict[Text, list[Pair]] = {}
+    groups: list[GroupRow] = []
+    pairs: dict[Text, list[PairRow]] = {}
 
 
-class Epoch(Document):
+class EpochLine(DocumentPart):
     """One line of history.jsonl."""
 
     epoch: Count
     loss: dict[Text, Number] = {}
-    val: Row = Row()
+    val: MetricsRow = MetricsRow()
 
 
-class Data(Document):
+class DataRecord(DocumentPart):
+    """Where the data of a run come from."""
+
     source: Text = ""
     sha256: Text = ""
     files: dict[Text, Text] = {}
     notes: list[Text] = []
 
 
-class RunRecord(Document):
+class RunRecord(DocumentPart):
     """run.json: how the run was made."""
 
     method: Text = ""
@@ -143,12 +151,14 @@ class RunRecord(Document):
     selection_left_out: list[Any] = []
     keep_probability: dict[Text, float] | None = None
     threads: Count | None = None
-    data: Data = Data()
+    data: DataRecord = DataRecord()
     versions: dict[Text, Text] = {}
     platform: Text = ""
 
 
-class GraphFacts(Document):
+class GraphRecord(DocumentPart):
+    """Source, size and groups of a graph."""
+
     source: Text = ""
     sha256: Text = ""
     nodes: Count | None = None
@@ -159,14 +169,16 @@ class GraphFacts(Document):
     sensitive_channels: list[Text] = []
 
 
-class GroupHomophily(Document):
+class HomophilyRow(DocumentPart):
+    """How a group is linked."""
+
     group: Text
     nodes: Count | None = None
     homophily: Number = None
     mean_degree: Number = None
 
 
-class Channel(Document):
+class ChannelRow(DocumentPart):
     """One channel's correlation with the sensitive attribute, per hop."""
 
     name: Text
@@ -182,28 +194,35 @@ class Channel(Document):
     leaking: bool = False
 
 
-class Probe(Interval):
+class ProbeRow(Bounds):
     """How well the sensitive attribute can be read from something."""
 
     on: Text = ""
+    hop: Count | None = None
     model: Text = ""
     probe: Text = "linear"
     auc: Number = None
 
 
-class LabelLeak(Document):
+class LabelLeakRow(DocumentPart):
+    """A channel that predicts the label by itself."""
+
     name: Text
     auc: Number = None
 
 
-class Kept(Document):
+class KeptRow(DocumentPart):
+    """How likely a channel is kept, and its correlation with the sensitive attribute."""
+
     name: Text
     keep_probability: float
     correlation_before: Number = None
     correlation_after: Number = None
 
 
-class Theorem2(Document):
+class Theorem2Document(DocumentPart):
+    """The paper's bound for a model."""
+
     applies: bool = False
     reason: Text = ""
     chi: Number = None
@@ -218,89 +237,105 @@ class Theorem2(Document):
     assumptions: list[Text] = []
 
 
-class Scores(Document):
+class ScoresRow(DocumentPart):
+    """A histogram of one group's scores."""
+
     group: Text
     edges: Annotated[list[float], Field(max_length=1001)]
     counts: list[Count]
 
     @model_validator(mode="after")
-    def _fit(self) -> Scores:
+    def _fit(self) -> ScoresRow:
         if len(self.edges) != len(self.counts) + 1:
             raise ValueError(f"{len(self.edges)} edges for {len(self.counts)} counts; expected one edge more")
         return self
 
 
-class Bin(Interval):
+class BinRow(Bounds):
+    """One bin of a calibration curve."""
+
     predicted: float
     observed: float
     nodes: Count | None = None
 
 
-class Calibration(Document):
+class CalibrationRow(DocumentPart):
+    """One group's calibration curve."""
+
     group: Text
-    bins: list[Bin] = []
+    bins: list[BinRow] = []
 
 
-class Roc(Interval):
+class RocRow(Bounds):
+    """One group's ROC curve."""
+
     group: Text
     auc: Number = None
     points: Annotated[list[Annotated[list[float], Field(min_length=2, max_length=2)]], Field(max_length=2000)] = []
 
 
-class ThresholdPoint(Document):
+class ThresholdRow(MetricsRow):
+    """The metrics at one threshold."""
+
     threshold: float
-    accuracy: Number = None
-    statistical_parity_gap: Number = None
-    equal_opportunity_gap: Number = None
     low: dict[Text, Number] = {}
     high: dict[Text, Number] = {}
 
 
-class Thresholds(Document):
+class ThresholdsDocument(DocumentPart):
+    """Metrics at every threshold."""
+
     chosen: Number = None
-    points: Annotated[list[ThresholdPoint], Field(max_length=2000)] = []
+    points: Annotated[list[ThresholdRow], Field(max_length=2000)] = []
 
 
-class ModelAudit(Document):
+class ModelAuditDocument(DocumentPart):
+    """The part of audit.json on a model."""
+
     method: Text = ""
     encoder: Text | None = None
     split: Text = "test"
     threshold: Number = 0.5
-    rows: list[Row] = []
-    keep: list[Kept] | None = None
-    representations: list[Probe] = []
-    theorem2: Theorem2 | None = None
-    groups: list[Group] = []
-    scores: list[Scores] = []
-    calibration: list[Calibration] = []
-    roc: list[Roc] = []
-    thresholds: Thresholds | None = None
+    rows: list[MetricsRow] = []
+    keep: list[KeptRow] | None = None
+    representations: list[ProbeRow] = []
+    theorem2: Theorem2Document | None = None
+    groups: list[GroupRow] = []
+    scores: list[ScoresRow] = []
+    calibration: list[CalibrationRow] = []
+    roc: list[RocRow] = []
+    thresholds: ThresholdsDocument | None = None
     notes: list[Text] = []
 
 
-class Audit(Document):
+class AuditDocument(DocumentPart):
     """audit.json, of a graph or of a run."""
 
     kind: Literal["audit"]
     version: Literal[1]
-    graph: GraphFacts = GraphFacts()
+    graph: GraphRecord = GraphRecord()
     homophily: Number = None
-    homophily_by_group: list[GroupHomophily] = []
+    homophily_by_group: list[HomophilyRow] = []
     operator: Text = ""
     hops: Count | None = None
     rule: Text = ""
     level: Number = None
     permutations: Count | None = None
-    channels: list[Channel] = []
-    probe: list[Probe] = []
-    label_leaks: list[LabelLeak] = []
+    channels: list[ChannelRow] = []
+    probe: list[ProbeRow] = []
+    label_leaks: list[LabelLeakRow] = []
     label_leak_threshold: Number = None
     undefined: dict[Text, Text] = {}
     notes: list[Text] = []
-    model: ModelAudit | None = None
+    model: ModelAuditDocument | None = None
+
+    @property
+    def sensitive(self) -> str:
+        """What the sensitive attribute is called."""
+        return self.graph.sensitive or "the sensitive attribute"
 
     @model_validator(mode="after")
-    def _fit(self) -> Audit:
+    def _fit(self) -> AuditDocument:
         lengths = {len(channel.correlation) for channel in self.channels}
         if len(lengths) > 1:
             raise ValueError(
@@ -309,11 +344,13 @@ class Audit(Document):
         return self
 
 
-class Difference(Interval):
+class DifferenceRow(Bounds):
+    """A difference to the plain model."""
+
     mean: Number = None
 
 
-class Compared(Document):
+class ComparisonRow(DocumentPart):
     """One method of a comparison, over all its trials."""
 
     method: Text = ""
@@ -327,24 +364,25 @@ class Compared(Document):
     undefined: dict[Text, Text] = {}
     rank: dict[Text, Number] = {}
     pareto: bool = False
-    difference: dict[Text, Difference | None] | None = None
+    difference: dict[Text, DifferenceRow | None] | None = None
     seconds: Number = None
     memory_mb: Number = None
 
     @property
     def title(self) -> str:
+        """Its label, or method and encoder."""
         return self.label or " · ".join(part for part in (self.method, self.encoder) if part)
 
 
-class Comparison(Document):
+class ComparisonDocument(DocumentPart):
     """summary.json."""
 
     kind: Literal["comparison"]
     version: Literal[1]
-    graph: GraphFacts = GraphFacts()
+    graph: GraphRecord = GraphRecord()
     selection: Text = ""
     splits: Count | None = None
     seeds: Count | None = None
     metrics: list[Text] = []
-    rows: list[Compared] = []
+    rows: list[ComparisonRow] = []
     notes: list[Text] = []

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from fairview.atomic import write_atomic
 from fairview.errors import InputError, option
-from fairview.report.figures import Figure
+from fairview.optional import require
+from fairview.report.figures import NEEDS, Figure
 
 FORMATS = ("svg", "png")
 WIDTH = 640
@@ -16,11 +17,10 @@ WIDTH = 640
 
 def write_figures(figures: Sequence[Figure], folder: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
     """Write every chart in every format; file names are fixed words, never names from the data."""
-    import vl_convert
-
     wrong = [name for name in formats if name not in FORMATS]
     if wrong:
         raise InputError(f"{option('formats', wrong[:1])}: expected {', '.join(FORMATS)}.")
+    vl_convert = require("vl_convert", *NEEDS)
     written = []
     for figure in figures:
         for panel in figure.panels:

@@ -10,40 +10,47 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, Field, RootModel, ValidationError
 
 from fairview.errors import InputError, command, placeholder
-from fairview.report.documents import Audit, Comparison, Epoch, Evaluation, RunRecord, shown
+from fairview.report.documents import (
+    AuditDocument,
+    ComparisonDocument,
+    EpochLine,
+    EvaluationDocument,
+    RunRecord,
+    visible,
+)
 
 LARGEST_FILE = 64 * 2**20  # bytes; the documents of a run are a few hundred kB
 MOST_SEEDS = 1000
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
-class Metrics(RootModel[dict[str, Evaluation]]):
+class MetricsDocument(RootModel[dict[str, EvaluationDocument]]):
     """metrics.json: an evaluation per split."""
 
 
-class Timing(BaseModel):
+class TimingLine(BaseModel):
     """A line of timings.csv: what one trial cost."""
 
     seconds: float = Field(ge=0, allow_inf_nan=False)
     peak_memory_mb: float = Field(ge=0, allow_inf_nan=False)
 
 
-class Study(RootModel[dict[str, Any]]):
+class StudyDocument(RootModel[dict[str, Any]]):
     """study.json: what was asked of a comparison; shown as it is."""
 
 
 @dataclass(frozen=True)
-class Run:
+class RunDocuments:
     """One seed's documents."""
 
     name: str
     record: RunRecord | None = None
-    metrics: dict[str, Evaluation] | None = None
-    history: tuple[Epoch, ...] = ()
-    audit: Audit | None = None
+    metrics: dict[str, EvaluationDocument] | None = None
+    history: tuple[EpochLine, ...] = ()
+    audit: AuditDocument | None = None
 
     @property
-    def test(self) -> Evaluation | None:
+    def test(self) -> EvaluationDocument | None:
         return (self.metrics or {}).get("test")
 
 
@@ -52,13 +59,13 @@ class Content:
     """All that a report can say; empty parts are left out of it."""
 
     title: str
-    runs: tuple[Run, ...] = ()
-    audit: Audit | None = None
-    comparison: Comparison | None = None
+    runs: tuple[RunDocuments, ...] = ()
+    audit: AuditDocument | None = None
+    comparison: ComparisonDocument | None = None
     study: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def run(self) -> Run | None:
+    def run(self) -> RunDocuments | None:
         """The run whose details are shown: the first with an audit, else the first."""
         return next((run for run in self.runs if run.audit is not None), self.runs[0] if self.runs else None)
 
@@ -76,20 +83,22 @@ def read_folder(folder: str | Path) -> Content:
     inner = sorted((path for path in folder.glob("seed-*") if path.is_dir()), key=_seed_order)[:MOST_SEEDS]
     seeds = tuple(run for path in inner if (run := _run(path, path.name)) is not None)
     runs = (alone,) if alone is not None else seeds
-    audit = _read(folder / "audit.json", Audit) or next((run.audit for run in runs if run.audit), None)
-    comparison = _with_costs(_read(folder / "summary.json", Comparison), folder / "timings.csv")
+    audit = _read(folder / "audit.json", AuditDocument) or next((run.audit for run in runs if run.audit), None)
+    comparison = _with_costs(_read(folder / "summary.json", ComparisonDocument), folder / "timings.csv")
     if not runs and audit is None and comparison is None:
         raise InputError(
             f"{folder}: nothing to report. Looked for metrics.json (a run), seed-*/metrics.json (several seeds), "
             "audit.json (an audit) and summary.json (a comparison). Make one with fairview train, audit or compare."
         )
     _check_graph(folder, runs, audit, comparison)
-    study = _read(folder / "study.json", Study) if comparison is not None else None
-    title = _title(runs, audit, comparison) or shown(folder.resolve().name)
+    study = _read(folder / "study.json", StudyDocument) if comparison is not None else None
+    title = _title(runs, audit, comparison) or visible(folder.resolve().name)
     return Content(title, runs, audit, comparison, study.root if study else {})
 
 
-def _check_graph(folder: Path, runs: tuple[Run, ...], audit: Audit | None, comparison: Comparison | None) -> None:
+def _check_graph(
+    folder: Path, runs: tuple[RunDocuments, ...], audit: AuditDocument | None, comparison: ComparisonDocument | None
+) -> None:
     """Numbers of one graph must not stand on one page with those of another."""
     found = {f"{run.name or 'run'}: run.json": run.record.data.sha256 for run in runs if run.record}
     found |= {f"{run.name or 'run'}: audit.json": run.audit.graph.sha256 for run in runs if run.audit}
@@ -105,15 +114,15 @@ def _check_graph(folder: Path, runs: tuple[Run, ...], audit: Audit | None, compa
         )
 
 
-def _with_costs(comparison: Comparison | None, path: Path) -> Comparison | None:
+def _with_costs(comparison: ComparisonDocument | None, path: Path) -> ComparisonDocument | None:
     """The rows with what they cost, from timings.csv: mean seconds of a run, and the highest peak memory."""
     data = None if comparison is None else _bytes(path)
     if comparison is None or data is None:
         return comparison
-    timings: dict[tuple[str, str | None], list[Timing]] = {}
+    timings: dict[tuple[str, str | None], list[TimingLine]] = {}
     try:
         for line in csv.DictReader(data.decode("utf-8").splitlines(), strict=True):
-            timings.setdefault((line["method"], line["encoder"] or None), []).append(Timing.model_validate(line))
+            timings.setdefault((line["method"], line["encoder"] or None), []).append(TimingLine.model_validate(line))
     except (UnicodeDecodeError, csv.Error, KeyError, ValidationError):
         raise InputError(
             f"{path}: is no table of method, encoder, seconds and peak_memory_mb. Make it again with "
@@ -129,19 +138,23 @@ def _with_costs(comparison: Comparison | None, path: Path) -> Comparison | None:
     return comparison.model_copy(update={"rows": rows})
 
 
-def _run(folder: Path, name: str) -> Run | None:
-    metrics = _read(folder / "metrics.json", Metrics)
+def _run(folder: Path, name: str) -> RunDocuments | None:
+    metrics = _read(folder / "metrics.json", MetricsDocument)
     record = _read(folder / "run.json", RunRecord)
     if metrics is None and record is None:
         return None
-    label = f"seed {record.seed}" if record is not None and record.seed is not None else shown(name)
-    splits = None if metrics is None else {shown(split): found for split, found in metrics.root.items()}
-    return Run(label, record, splits, _history(folder / "history.jsonl"), _read(folder / "audit.json", Audit))
+    label = f"seed {record.seed}" if record is not None and record.seed is not None else visible(name)
+    splits = None if metrics is None else {visible(split): found for split, found in metrics.root.items()}
+    return RunDocuments(
+        label, record, splits, _history(folder / "history.jsonl"), _read(folder / "audit.json", AuditDocument)
+    )
 
 
-def _history(path: Path) -> tuple[Epoch, ...]:
+def _history(path: Path) -> tuple[EpochLine, ...]:
     lines = (_bytes(path) or b"").splitlines()
-    return tuple(_parse(line, Epoch, f"{path}: line {number}") for number, line in enumerate(lines, 1) if line.strip())
+    return tuple(
+        _parse(line, EpochLine, f"{path}: line {number}") for number, line in enumerate(lines, 1) if line.strip()
+    )
 
 
 def _read(path: Path, model: type[_Model]) -> _Model | None:
@@ -174,10 +187,10 @@ def _parse(data: bytes, model: type[_Model], place: str) -> _Model:
         ]
         more = [f"{place}: and {len(found) - 5:,} problems more."] if len(found) > 5 else []
         hint = [f"{place}: make it again with this version of fairview, or remove it."]
-        raise InputError([shown(line) for line in said + more + hint]) from None
+        raise InputError([visible(line) for line in said + more + hint]) from None
 
 
-def _title(runs: tuple[Run, ...], audit: Audit | None, comparison: Comparison | None) -> str:
+def _title(runs: tuple[RunDocuments, ...], audit: AuditDocument | None, comparison: ComparisonDocument | None) -> str:
     """Where the data come from."""
     candidates = [comparison.graph.source] if comparison else []
     candidates += [audit.graph.source] if audit else []

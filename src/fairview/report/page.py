@@ -19,23 +19,13 @@ import jinja2
 from markupsafe import Markup
 
 from fairview._version import __version__
-from fairview.report.documents import RunRecord, shown
-from fairview.report.figures import Figure, figures_of
-from fairview.report.figures.charts import Table
+from fairview.optional import require
+from fairview.report.documents import RunRecord, visible
+from fairview.report.figures import NEEDS, Figure, figures_of
+from fairview.report.figures.figure import FigureTable
 from fairview.report.folder import Content
 from fairview.report.verdict import verdict_of
 from fairview.report.words import count, listed, plural
-
-_CONTENTS = {
-    "leak": "Leak",
-    "mask": "Masks",
-    "probes": "Guessing",
-    "tradeoff": "Cost of fairness",
-    "comparison": "Differences",
-    "groups": "Groups",
-    "thresholds": "Thresholds",
-    "training": "Training",
-}  # the figures by one or two words
 
 
 @dataclass(frozen=True)
@@ -66,7 +56,6 @@ def page(content: Content, figures: list[Figure]) -> str:
         kind=_kind(content),
         verdict=verdict_of(content),
         figures=figures,
-        short=_CONTENTS,
         sections=_sections(content),
         notes=_notes(content),
         style=Markup(_resource("page.css")),  # noqa: S704 (our own file)
@@ -93,8 +82,7 @@ def inert_json(document: Any) -> str:
 @cache
 def bundle() -> str:
     """Vega, Vega-Lite, Vega-Embed and our few lines that draw with them, as one script; no network is needed."""
-    import vl_convert
-
+    vl_convert = require("vl_convert", *NEEDS)
     script = str(vl_convert.javascript_bundle(_resource("page.js")))
     return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
@@ -116,7 +104,7 @@ def _kind(content: Content) -> str:
 
 
 def _sections(content: Content) -> list[Section]:
-    """Data, settings, versions: how to make it again."""
+    """DataRecord, settings, versions: how to make it again."""
     record = content.run.record if content.run else None
     sections = [Section("Data", tuple(_data(content, record)))]
     audit = content.audit
@@ -130,7 +118,7 @@ def _sections(content: Content) -> list[Section]:
         asked = {name: value for name, value in content.study.items() if name not in ("kind", "version", "graph")}
         trials = {"splits": content.comparison.splits, "seeds": content.comparison.seeds}
         sections.append(
-            Section("Study", tuple((shown(name), _plain(value)) for name, value in (trials | asked).items()))
+            Section("Study", tuple((visible(name), _plain(value)) for name, value in (trials | asked).items()))
         )
     if record is not None:
         sections.append(Section("Settings", tuple(_settings(content, record))))
@@ -164,14 +152,14 @@ def _settings(content: Content, record: RunRecord) -> Iterator[tuple[str, str]]:
     yield "epochs", f"{count(record.epochs)}{f', number {record.best_epoch:,} kept' if record.best_epoch else ''}"
     for name, value in record.parameters.items():
         yield name, _plain(value)
-    yield from (("left out of the selection", shown(str(note))) for note in record.selection_left_out[:20])
+    yield from (("left out of the selection", visible(str(note))) for note in record.selection_left_out[:20])
     if record.identity:
         yield "hash of settings and data", record.identity
 
 
 def _plain(value: Any) -> str:
     """A setting as text."""
-    return shown(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    return visible(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
 def _notes(content: Content) -> list[str]:
@@ -185,7 +173,7 @@ def _notes(content: Content) -> list[str]:
     return [note for note in found if note not in told][:50]
 
 
-def _is_number(table: Table, column: int) -> bool:
+def _is_number(table: FigureTable, column: int) -> bool:
     """Is this a column of numbers, to be set to the right?"""
     cells = [row[column] for row in table.rows]
     return bool(cells) and all(

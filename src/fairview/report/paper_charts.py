@@ -8,18 +8,25 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import altair as alt
 from jinja2 import Environment
 
 from fairview.atomic import write_atomic
 from fairview.metrics.registry import METRICS
+from fairview.optional import require
 from fairview.paper.artefacts import Document
 from fairview.paper.cells import Row
 from fairview.paper.pages import Table, tables
-from fairview.report.figures.charts import chart_of
+from fairview.report.figures import NEEDS
 from fairview.study.statistics import GAPS
+
+if TYPE_CHECKING:
+    import altair as alt
+else:
+    alt = require("altair", *NEEDS)
+
+from fairview.report.figures.charts import chart_of
 
 WIDTH, HEIGHT = 300, 220
 
@@ -50,8 +57,7 @@ def write_charts(document: Document, folder: Path) -> list[Path]:
 
 def drawn(document: Document) -> dict[str, str]:
     """The charts as SVG texts."""
-    import vl_convert
-
+    vl_convert = require("vl_convert", *NEEDS)
     return {
         name: vl_convert.vegalite_to_svg(chart.to_json(), allowed_base_urls=[])
         for name, chart in charts(document).items()

@@ -4,42 +4,61 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from fairview.report.documents import Interval
+from fairview.methods.registry import METHODS
+from fairview.metrics.registry import METRICS
+from fairview.report.documents import Bounds
 
-METRIC_NAMES = {
-    "auc": "AUC",
-    "f1": "F1",
-    "accuracy": "accuracy",
-    "balanced_accuracy": "balanced accuracy",
-    "false_positive_rate": "false positive rate",
-    "statistical_parity_gap": "statistical parity gap",
-    "equal_opportunity_gap": "equal opportunity gap",
-    "equalized_odds_gap": "equalized odds gap",
-}
-_METHOD_NAMES = {
-    "fairvgnn": "FairVGNN",
-    "vanilla": "plain model",
-    "plain": "plain model",
-    "constant": "constant predictor",
-    "logistic-regression": "logistic regression",
-    "nifty": "NIFTY",
-    "edits": "EDITS",
-    "fairgnn": "FairGNN",
-}
 _ENCODER_NAMES = {"gcn": "GCN", "gin": "GIN", "sage": "GraphSAGE", "mlp": "MLP"}
 UNDEFINED = "undefined"
 
 
 def metric_name(metric: str) -> str:
-    return METRIC_NAMES.get(metric, metric)
+    """A metric in words; one that is not registered by its name."""
+    entry = METRICS.get(metric)
+    return metric if entry is None else entry.words
+
+
+def main_gaps() -> tuple[str, ...]:
+    """The gaps that verdicts speak of and charts draw; tables have the others too.
+
+    Example:
+        >>> main_gaps()
+        ('statistical_parity_gap', 'equal_opportunity_gap')
+    """
+    return tuple(name for name, entry in METRICS.items() if entry.is_gap and entry.in_tables)
+
+
+def is_better(metric: str, difference: float) -> bool:
+    """Whether a difference of this sign is an improvement."""
+    return (difference < 0) == (METRICS[metric].better == "lower")
 
 
 def method_name(method: str) -> str:
-    return _METHOD_NAMES.get(method, method)
+    """A method in words; one that is not registered by its name. Audits call the plain model `plain`."""
+    entry = METHODS.get("vanilla" if method == "plain" else method)
+    return method if entry is None else entry.words
+
+
+def source_name(on: str) -> str:
+    """What a probe was given, in words."""
+    return {"X": "the table (X)", "S X": "the table after 1 hop (S X)", "S² X": "the table after 2 hops (S² X)"}.get(
+        on, on
+    )
 
 
 def encoder_name(encoder: str | None) -> str:
+    """An encoder as papers write it; one of somebody's own by its name."""
     return _ENCODER_NAMES.get(encoder or "", encoder or "")
+
+
+def capitalised(words: str) -> str:
+    """For the start of a title.
+
+    Example:
+        >>> capitalised("AUC against gap"), capitalised("equal opportunity gap")
+        ('AUC against gap', 'Equal opportunity gap')
+    """
+    return words[:1].upper() + words[1:]
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -72,14 +91,14 @@ def points(value: float | None) -> str:
     return UNDEFINED if value is None else f"{number(100 * value, 1)} points"
 
 
-def span(interval: tuple[float, float] | Interval | None, *, scale: float = 1.0, digits: int = 3) -> str:
+def span(interval: tuple[float, float] | Bounds | None, *, scale: float = 1.0, digits: int = 3) -> str:
     """An interval.
 
     Example:
         >>> span((0.0, 0.0974), scale=100, digits=1), span(None)
         ('0.0 to 9.7', '–')
     """
-    if isinstance(interval, Interval):
+    if isinstance(interval, Bounds):
         interval = None if interval.low is None or interval.high is None else (interval.low, interval.high)
     if interval is None:
         return "–"
@@ -87,6 +106,7 @@ def span(interval: tuple[float, float] | Interval | None, *, scale: float = 1.0,
 
 
 def count(value: int | None) -> str:
+    """A number of things, or that it is unknown."""
     return "unknown" if value is None else f"{value:,}"
 
 

@@ -6,7 +6,7 @@ column called `datum.x` or `a[0]` is a label like any other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -20,98 +20,26 @@ PALETTE = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY)
 NEUTRAL = "#808080"
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 3], [12, 4])
-_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
-
-CONFIG: dict[str, Any] = {
-    "font": _FONT,
-    "background": None,
-    "view": {"stroke": None},
-    "title": {"anchor": "start", "fontSize": 13, "fontWeight": 600, "color": "#333", "offset": 10, "limit": 0},
-    "axis": {
-        "labelFontSize": 11,
-        "titleFontSize": 11,
-        "titleFontWeight": "normal",
-        "labelColor": "#444",
-        "titleColor": "#444",
-        "gridColor": "#ddd",
-        "domainColor": "#999",
-        "tickColor": "#999",
-        "labelLimit": 220,
-        "labelFlush": False,
-    },
-    "axisQuantitative": {"tickCount": 6},
-    "legend": {
-        "orient": "top",
-        "direction": "horizontal",
-        "title": None,
-        "labelFontSize": 11,
-        "labelColor": "#444",
-        "labelLimit": 160,
-        "columns": 2,
-        "symbolStrokeWidth": 2,
-        "symbolSize": 70,
-        "offset": 18,
-    },
-    "text": {"font": _FONT, "fontSize": 11},
-}
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One chart of a figure; `text` says in words what it shows."""
-
-    key: str
-    title: str
-    text: str
-    chart: alt.LayerChart
-
-    def spec(self, width: int | str = "container") -> dict[str, Any]:
-        """The Vega-Lite document, as wide as the page, or as given."""
-        found = self.chart.properties(width=width, title=self.title, description=self.text).to_dict()
-        found["config"] = CONFIG
-        found["autosize"] = {"type": "fit-x", "contains": "padding"}
-        return dict(found)
-
-
-@dataclass(frozen=True)
-class Table:
-    """The numbers behind a figure."""
-
-    caption: str
-    columns: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A heading, how to read it, charts, and the tables behind them."""
-
-    key: str
-    heading: str
-    reading: str
-    panels: tuple[Panel, ...]
-    tables: tuple[Table, ...]
-    notes: tuple[str, ...] = ()
-    answer: str = ""
 
 
 def layered(*layers: alt.Chart | alt.LayerChart, height: int) -> alt.LayerChart:
+    """Layers on top of each other, in a chart of this height."""
     return cast(alt.LayerChart, alt.layer(*layers).properties(height=height))
 
 
 def chart_of(values: Values) -> alt.Chart:
+    """A chart of values that are stored inside it."""
     return alt.Chart(alt.InlineData(values=values))
 
 
 def tip(**titles: str) -> list[alt.Tooltip]:
     """Tooltips of fixed fields: `tip(name="channel", value="correlation")`; numbers with three digits, counts whole."""
-    found = []
-    for field, title in titles.items():
-        if field in ("name", "series", "text"):
-            found.append(alt.Tooltip(f"{field}:N", title=title))
-        else:
-            found.append(alt.Tooltip(f"{field}:Q", title=title, format="," if field == "count" else ".3f"))
-    return found
+    return [
+        alt.Tooltip(f"{field}:N", title=title)
+        if field in ("name", "series", "text")
+        else alt.Tooltip(f"{field}:Q", title=title, format="," if field == "count" else ".3f")
+        for field, title in titles.items()
+    ]
 
 
 @dataclass(frozen=True)
@@ -124,12 +52,15 @@ class Series:
     grey: bool = False
 
     def color(self, **more: Any) -> alt.Color:
+        """Of lines and fills."""
         return alt.Color(f"{self.field}:N", title=None, scale=self._scale(PALETTE), **self._legend(), **more)
 
     def shape(self) -> alt.Shape:
+        """Of points."""
         return alt.Shape(f"{self.field}:N", title=None, scale=self._scale(SHAPES), **self._legend())
 
     def dash(self) -> alt.StrokeDash:
+        """Of lines."""
         return alt.StrokeDash(f"{self.field}:N", title=None, scale=self._scale(DASHES), **self._legend())
 
     def _scale(self, range_: Sequence[Any]) -> alt.Scale:
@@ -155,8 +86,3 @@ def rule(value: float, text: str = "", scale: alt.Scale | None = None) -> alt.La
 def known(values: Values, *fields: str) -> Values:
     """The rows in which every field has a value."""
     return [row for row in values if all(row.get(field) is not None for field in fields)]
-
-
-def with_interval(row: Mapping[str, Any], interval: tuple[float, float] | None) -> dict[str, Any]:
-    low, high = interval if interval is not None else (None, None)
-    return dict(row) | {"low": low, "high": high}

@@ -6,8 +6,10 @@ from typing import cast
 
 import altair as alt
 
-from fairview.report.documents import Calibration, Group, Roc, Scores
-from fairview.report.figures.charts import NEUTRAL, Figure, Panel, Series, Table, Values, chart_of, known, layered, tip
+from fairview.report.documents import CalibrationRow, GroupRow, ModelAuditDocument, RocRow, ScoresRow
+from fairview.report.figures.charts import NEUTRAL, Series, Values, chart_of, known, layered, tip
+from fairview.report.figures.figure import Figure, FigureTable, Panel
+from fairview.report.folder import Content
 from fairview.report.words import count, distinct, listed, number, percent, span
 
 MOST = 12
@@ -18,22 +20,29 @@ _RATES = {
 }
 
 
-def groups_figure(
-    groups: list[Group], scores: list[Scores], calibration: list[Calibration], roc: list[Roc], sensitive: str
-) -> Figure | None:
+def figure(content: Content) -> Figure | None:
+    """From the audit of a model; from the run's own test where there is none."""
+    audit = content.audit
+    model = (audit.model if audit else None) or ModelAuditDocument()
+    test = content.run.test if content.run else None
+    groups = model.groups or (test.groups if test else [])
+    return groups_figure(groups, model, audit.sensitive if audit else "the sensitive attribute")
+
+
+def groups_figure(groups: list[GroupRow], model: ModelAuditDocument, sensitive: str) -> Figure | None:
     """Up to four panels; each is left out if its numbers are not there."""
     if not groups:
         return None
-    names = list(dict.fromkeys(found.group for found in groups))[:MOST]
+    names = list(dict.fromkeys(row.group for row in groups))[:MOST]
     labels = dict(zip(names, distinct(names, limit=40), strict=True))
-    shown = [found for found in groups if found.group in labels]
+    drawn = [row for row in groups if row.group in labels]
     panels = [
-        _rates(shown, labels, sensitive),
-        _scores([s for s in scores if s.group in labels], labels, sensitive),
-        _calibration([c for c in calibration if c.group in labels], labels),
-        _roc([r for r in roc if r.group in labels], labels),
+        _rates(drawn, labels, sensitive),
+        _scores([row for row in model.scores if row.group in labels], labels, sensitive),
+        _calibration([row for row in model.calibration if row.group in labels], labels),
+        _roc([row for row in model.roc if row.group in labels], labels),
     ]
-    notes = [f"Drawn: the first {MOST} of {len(groups):,} groups."] if len(groups) > len(shown) else []
+    notes = [f"Drawn: the first {MOST} of {len(groups):,} groups."] if len(groups) > len(drawn) else []
     return Figure(
         key="groups",
         heading=f"What happens to each group of {sensitive}?",
@@ -42,12 +51,12 @@ def groups_figure(
         "whether a score means the same for everyone (on the diagonal it does); ranking whether it orders each group "
         "equally well.",
         panels=tuple(panel for panel in panels if panel is not None),
-        tables=(_group_table(groups), *_detail_tables(calibration, roc)),
+        tables=(_group_table(groups), *_detail_tables(model.calibration, model.roc)),
         notes=tuple(notes),
     )
 
 
-def _rates(groups: list[Group], labels: dict[str, str], sensitive: str) -> Panel | None:
+def _rates(groups: list[GroupRow], labels: dict[str, str], sensitive: str) -> Panel | None:
     values = []
     for group in groups:
         for key, name in _RATES.items():
@@ -80,19 +89,19 @@ def _rates(groups: list[Group], labels: dict[str, str], sensitive: str) -> Panel
         x=alt.X("value:Q", title="share of the group", scale=scale, axis=axis),
         y=y, yOffset=offset, color=series.color(), shape=series.shape(), tooltip=tips,
     )  # fmt: skip
-    said = listed([f"{row['series']} {row['name']}: {percent(float(str(row['value'])))}" for row in values], 9)
+    rates = listed([f"{row['series']} {row['name']}: {percent(float(str(row['value'])))}" for row in values], 9)
     height = 3 * max(44, 18 * len(labels))
     return Panel(
         "groups-rates",
         "Rates, with 95% intervals",
-        f"Rates by {sensitive}. {said}.",
+        f"Rates by {sensitive}. {rates}.",
         layered(bar, mark, height=height),
     )
 
 
-def _scores(found: list[Scores], labels: dict[str, str], sensitive: str) -> Panel | None:
+def _scores(rows: list[ScoresRow], labels: dict[str, str], sensitive: str) -> Panel | None:
     values: Values = []
-    for scores in found:
+    for scores in rows:
         total = sum(scores.counts)
         for place, counted in enumerate(scores.counts):
             low, high = scores.edges[place], scores.edges[place + 1]
@@ -111,11 +120,11 @@ def _scores(found: list[Scores], labels: dict[str, str], sensitive: str) -> Pane
         color=series.color(), strokeDash=series.dash(),
     )  # fmt: skip
     spots = chart_of(values).mark_point(size=160, opacity=0, filled=True).encode(x="x:Q", y="share:Q", tooltip=tips)
-    alt_text = f"Share of each group of {sensitive} by score, in {len(found[0].counts)} steps."
+    alt_text = f"Share of each group of {sensitive} by score, in {len(rows[0].counts)} steps."
     return Panel("groups-scores", "Scores", alt_text, layered(line, spots, height=240))
 
 
-def _calibration(found: list[Calibration], labels: dict[str, str]) -> Panel | None:
+def _calibration(rows: list[CalibrationRow], labels: dict[str, str]) -> Panel | None:
     values = [
         {
             "series": labels[group.group],
@@ -125,7 +134,7 @@ def _calibration(found: list[Calibration], labels: dict[str, str]) -> Panel | No
             "high": b.high,
             "count": b.nodes,
         }
-        for group in found
+        for group in rows
         for b in group.bins[:50]
     ]
     if not values:
@@ -150,10 +159,10 @@ def _calibration(found: list[Calibration], labels: dict[str, str]) -> Panel | No
     return Panel("groups-calibration", "Calibration", text, chart)
 
 
-def _roc(found: list[Roc], labels: dict[str, str]) -> Panel | None:
+def _roc(rows: list[RocRow], labels: dict[str, str]) -> Panel | None:
     values = [
         {"series": labels[group.group], "fpr": fpr, "tpr": tpr, "order": place, "auc": group.auc}
-        for group in found
+        for group in rows
         for place, (fpr, tpr) in enumerate(group.points)
     ]
     if not values:
@@ -167,8 +176,8 @@ def _roc(found: list[Roc], labels: dict[str, str]) -> Panel | None:
         x=x, y=y, order="order:Q", color=series.color(), strokeDash=series.dash()
     )  # fmt: skip
     spots = chart_of(values).mark_point(size=120, opacity=0, filled=True).encode(x=x, y=y, tooltip=tips)
-    said = listed([f"{labels[group.group]} AUC {number(group.auc)}" for group in found], MOST)
-    return Panel("groups-ranking", "Ranking (ROC)", f"ROC curve of each group. {said}.",
+    aucs = listed([f"{labels[group.group]} AUC {number(group.auc)}" for group in rows], MOST)
+    return Panel("groups-ranking", "Ranking (ROC)", f"ROC curve of each group. {aucs}.",
                  layered(_diagonal("fpr", "tpr"), line, spots, height=260))  # fmt: skip
 
 
@@ -177,7 +186,7 @@ def _diagonal(x: str, y: str) -> alt.Chart:
     return cast(alt.Chart, line.encode(x=f"{x}:Q", y=f"{y}:Q"))
 
 
-def _group_table(groups: list[Group]) -> Table:
+def _group_table(groups: list[GroupRow]) -> FigureTable:
     columns = ("group", "nodes", "positive labels", *_RATES.values(), "note")
     rows = []
     for group in groups[:300]:
@@ -193,10 +202,10 @@ def _group_table(groups: list[Group]) -> Table:
             rates.append(percent(value) + interval)
         note = "small group" if group.small else ""
         rows.append((group.group, count(group.nodes), count(group.positives), *rates, note))
-    return Table("Groups: counts and rates, 95% intervals in brackets", columns, rows)
+    return FigureTable("Groups: counts and rates, 95% intervals in brackets", columns, rows)
 
 
-def _detail_tables(calibration: list[Calibration], roc: list[Roc]) -> tuple[Table, ...]:
+def _detail_tables(calibration: list[CalibrationRow], roc: list[RocRow]) -> tuple[FigureTable, ...]:
     tables = []
     if calibration:
         rows = [
@@ -205,8 +214,8 @@ def _detail_tables(calibration: list[Calibration], roc: list[Roc]) -> tuple[Tabl
             for b in group.bins[:50]
         ]
         columns = ("group", "mean score", "really positive", "95% interval", "nodes")
-        tables.append(Table("Calibration", columns, rows))
+        tables.append(FigureTable("Calibration", columns, rows))
     if roc:
         ranking = [(group.group, number(group.auc), span(group)) for group in roc[:300]]
-        tables.append(Table("Ranking within each group", ("group", "AUC", "95% interval"), ranking))
+        tables.append(FigureTable("Ranking within each group", ("group", "AUC", "95% interval"), ranking))
     return tuple(tables)

@@ -4,14 +4,41 @@ from __future__ import annotations
 
 import altair as alt
 
-from fairview.report.documents import Kept
-from fairview.report.figures.charts import BLUE, NEUTRAL, Figure, Panel, Table, Values, chart_of, known, layered, tip
+from fairview.report.documents import KeptRow
+from fairview.report.figures.charts import BLUE, NEUTRAL, Values, chart_of, known, layered, tip
+from fairview.report.figures.figure import Figure, FigureTable, Panel
+from fairview.report.folder import Content
 from fairview.report.words import distinct, listed, number, percent, plural
 
 MOST_DRAWN, MOST_LISTED, NAMED = 60, 300, 3
 
 
-def mask_figure(keep: list[Kept], sensitive: str) -> Figure | None:
+def figure(content: Content) -> Figure | None:
+    """Of a model that learns masks."""
+    return None if content.audit is None else mask_figure(_kept(content), content.audit.sensitive)
+
+
+def _kept(content: Content) -> list[KeptRow]:
+    """From the audit, or put together from the run's masks and the graph's correlations."""
+    audit, run = content.audit, content.run
+    if audit is not None and audit.model is not None and audit.model.keep:
+        return audit.model.keep
+    masks = run.record.keep_probability if run is not None and run.record is not None else None
+    if audit is None or not masks:
+        return []
+    return [
+        KeptRow(
+            name=channel.name,
+            keep_probability=masks[channel.name],
+            correlation_before=channel.correlation[0],
+            correlation_after=channel.correlation[-1],
+        )
+        for channel in audit.channels
+        if channel.name in masks
+    ]
+
+
+def mask_figure(keep: list[KeptRow], sensitive: str) -> Figure | None:
     """Probability of keeping a channel against its correlation before and after propagation."""
     channels = sorted(keep, key=lambda kept: kept.keep_probability)
     drawn = [kept for kept in channels if kept.correlation_after is not None][:MOST_DRAWN]
@@ -29,15 +56,15 @@ def mask_figure(keep: list[Kept], sensitive: str) -> Figure | None:
     return Figure(
         key="mask",
         heading="What did the model hide from itself?",
-        reading="FairVGNN learns how often each column may be seen. Low marks are columns that are mostly hidden. If "
+        reading="The model learns how often it may see each column. Low marks are columns that are mostly hidden. If "
         "hiding follows the leak, the marks on the right (strongly tied to the sensitive attribute) should lie low.",
         panels=(Panel("mask", "Probability of being kept", alt_text, _chart(drawn)),),
-        tables=(Table("Probability of being kept, the least kept first", columns, rows),),
+        tables=(FigureTable("Probability of being kept, the least kept first", columns, rows),),
         notes=(f"The {NAMED} least kept channels are named.",) if len(drawn) > NAMED else (),
     )
 
 
-def _chart(drawn: list[Kept]) -> alt.LayerChart:
+def _chart(drawn: list[KeptRow]) -> alt.LayerChart:
     labels = distinct([kept.name for kept in drawn], limit=34)
     values: Values = [
         {

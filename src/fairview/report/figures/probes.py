@@ -4,40 +4,45 @@ from __future__ import annotations
 
 import altair as alt
 
-from fairview.report.documents import Audit, Probe, Theorem2
-from fairview.report.figures.charts import Figure, Panel, Series, Table, Values, chart_of, known, layered, rule, tip
-from fairview.report.words import distinct, listed, method_name, number, span
+from fairview.report.documents import AuditDocument, ProbeRow, Theorem2Document
+from fairview.report.figures.charts import Series, Values, chart_of, known, layered, rule, tip
+from fairview.report.figures.figure import Figure, FigureTable, Panel
+from fairview.report.folder import Content
+from fairview.report.words import distinct, listed, method_name, number, source_name, span
 
 MOST = 40
-SOURCES = {"X": "the table (X)", "S X": "after 1 hop (S X)", "S² X": "after 2 hops (S² X)"}
 
 
-def probe_figure(audit: Audit) -> Figure | None:
+def figure(content: Content) -> Figure | None:
+    """Of every audit."""
+    return None if content.audit is None else probe_figure(content.audit)
+
+
+def probe_figure(audit: AuditDocument) -> Figure | None:
     """AUC of a guess of the sensitive attribute, with the chance level marked."""
-    model = audit.model
-    found = [(SOURCES.get(probe.on, probe.on), probe) for probe in audit.probe]
-    found += [(f"inside {method_name(p.model)}", p) for p in (model.representations if model else [])]
-    found = [(name, probe) for name, probe in found if probe.auc is not None][:MOST]
+    model, sensitive = audit.model, audit.sensitive
+    guesses = [(source_name(probe.on), probe) for probe in audit.probe]
+    guesses += [(f"inside {method_name(p.model)}", p) for p in (model.representations if model else [])]
+    guesses = [(name, probe) for name, probe in guesses if probe.auc is not None][:MOST]
     theorem = (_theorem(model.theorem2),) if model and model.theorem2 else ()
-    if not found:
+    if not guesses:
         return _without_guesses(theorem) if theorem else None
-    sensitive = audit.graph.sensitive or "the sensitive attribute"
-    said = "; ".join(f"{name}, {probe.probe}: {number(probe.auc)}" for name, probe in found[:8])
-    rows = [(name, probe.probe, number(probe.auc), span(probe)) for name, probe in found]
-    tables = [Table(f"AUC of guessing {sensitive}", ("guessed from", "kind of guess", "AUC", "95% interval"), rows)]
+    aucs = "; ".join(f"{name}, {probe.probe}: {number(probe.auc)}" for name, probe in guesses[:8])
+    rows = [(name, probe.probe, number(probe.auc), span(probe)) for name, probe in guesses]
+    columns = ("guessed from", "kind of guess", "AUC", "95% interval")
     return Figure(
         key="probes",
         heading="How well can the sensitive attribute be guessed?",
         reading=f"A second, separate model tries to guess {sensitive}. At 0.5 it is no better than a coin; at 1 it is "
         "always right. The further right a mark, the more of the sensitive attribute is still in there. A good guess "
         "proves that it is there, in whatever columns; a bad one does not prove that it is not.",
-        panels=(Panel("probes", f"Guessing {sensitive}", f"AUC of guessing {sensitive}. {said}.", _chart(found)),),
-        tables=(*tables, *theorem),
-        answer=f"Best guess by source: {listed(_best(found), 8)}.",
+        panels=(Panel("probes", f"Guessing {sensitive}", f"AUC of guessing {sensitive}. {aucs}.", _chart(guesses)),),
+        tables=(FigureTable(f"AUC of guessing {sensitive}", columns, rows), *theorem),
+        answer=f"Best guess by source: {listed(_best(guesses), 8)}.",
     )
 
 
-def _without_guesses(tables: tuple[Table, ...]) -> Figure:
+def _without_guesses(tables: tuple[FigureTable, ...]) -> Figure:
     return Figure(
         key="probes",
         heading="How well can the sensitive attribute be guessed?",
@@ -47,18 +52,18 @@ def _without_guesses(tables: tuple[Table, ...]) -> Figure:
     )
 
 
-def _best(found: list[tuple[str, Probe]]) -> list[str]:
+def _best(guesses: list[tuple[str, ProbeRow]]) -> list[str]:
     """The higher of the kinds of guess, by what was guessed from."""
     best: dict[str, float] = {}
-    for name, probe in found:
+    for name, probe in guesses:
         best[name] = max(best.get(name, 0.0), probe.auc or 0.0)
     return [f"{name} {number(auc, 2)}" for name, auc in best.items()]
 
 
-def _chart(found: list[tuple[str, Probe]]) -> alt.LayerChart:
-    names = list(dict.fromkeys(name for name, _ in found))
+def _chart(guesses: list[tuple[str, ProbeRow]]) -> alt.LayerChart:
+    names = list(dict.fromkeys(name for name, _ in guesses))
     labels = dict(zip(names, distinct(names), strict=True))
-    kinds = list(dict.fromkeys(probe.probe for _, probe in found))
+    kinds = list(dict.fromkeys(probe.probe for _, probe in guesses))
     short = dict(zip(kinds, distinct(kinds, limit=30), strict=True))
     values: Values = [
         {
@@ -69,7 +74,7 @@ def _chart(found: list[tuple[str, Probe]]) -> alt.LayerChart:
             "low": p.low,
             "high": p.high,
         }
-        for name, p in found
+        for name, p in guesses
     ]
     series = Series(list(short.values()))
     least = min([0.4, *(row["value"] for row in values), *(row["low"] for row in known(values, "low"))])
@@ -87,33 +92,36 @@ def _chart(found: list[tuple[str, Probe]]) -> alt.LayerChart:
     return layered(rule(0.5, "chance", scale), bar, mark, height=max(120, 34 * len(labels) + 20))
 
 
-def _theorem(found: Theorem2) -> Table:
+def _theorem(theorem: Theorem2Document) -> FigureTable:
     def holds(value: bool | None) -> str:
         return "not checked" if value is None else "holds" if value else "does not hold"
 
     rows = [
-        ("Does the theorem apply?", f"{'yes' if found.applies else 'no'}{': ' + found.reason if found.reason else ''}")
+        (
+            "Does the theorem apply?",
+            f"{'yes' if theorem.applies else 'no'}{': ' + theorem.reason if theorem.reason else ''}",
+        )
     ]
     rows += [
         (name, number(value, 4))
         for name, value in (
-            ("χ, share of the own group among the neighbours", found.chi),
-            ("ε, the clamp", found.epsilon),
-            ("left side: the difference of the groups' means that the theorem expects", found.left),
+            ("χ, share of the own group among the neighbours", theorem.chi),
+            ("ε, the clamp", theorem.epsilon),
+            ("left side: the difference of the groups' means that the theorem expects", theorem.left),
         )
         if value is not None
     ]
-    if found.printed is not None:
-        rows.append(("bound as printed in the paper", f"{number(found.printed, 4)}: {holds(found.printed_holds)}"))
-    if found.corrected is not None:
-        rows.append(("bound, corrected", f"{number(found.corrected, 4)}: {holds(found.corrected_holds)}"))
+    if theorem.printed is not None:
+        rows.append(("bound as printed in the paper", f"{number(theorem.printed, 4)}: {holds(theorem.printed_holds)}"))
+    if theorem.corrected is not None:
+        rows.append(("bound, corrected", f"{number(theorem.corrected, 4)}: {holds(theorem.corrected_holds)}"))
     rows += [
         (name, number(value, 4))
         for name, value in (
-            ("'predicted': the same with masked columns, as the classifier sees them", found.predicted),
-            ("'measured': the difference that there is, with the same masks", found.measured),
+            ("'predicted': the same with masked columns, as the classifier sees them", theorem.predicted),
+            ("'measured': the difference that there is, with the same masks", theorem.measured),
         )
         if value is not None
     ]
-    rows += [("assumes", text) for text in found.assumptions[:20]]
-    return Table("The paper's bound on the difference between the groups (Theorem 2)", ("", ""), rows)
+    rows += [("assumes", text) for text in theorem.assumptions[:20]]
+    return FigureTable("The paper's bound on the difference between the groups (Theorem 2)", ("", ""), rows)

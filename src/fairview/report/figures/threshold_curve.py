@@ -4,71 +4,46 @@ from __future__ import annotations
 
 import altair as alt
 
-from fairview.report.documents import ThresholdPoint, Thresholds
-from fairview.report.figures.charts import (
-    GREEN,
-    Figure,
-    Panel,
-    Series,
-    Table,
-    Values,
-    chart_of,
-    known,
-    layered,
-    rule,
-    tip,
-)
+from fairview.metrics.registry import gap_names
+from fairview.report.documents import ThresholdRow, ThresholdsDocument
+from fairview.report.figures.charts import GREEN, Series, Values, chart_of, known, layered, rule, tip
+from fairview.report.figures.figure import Figure, FigureTable, Panel
+from fairview.report.folder import Content
 from fairview.report.words import metric_name, number, plural
 
-_GAPS = ("statistical_parity_gap", "equal_opportunity_gap")
+
+def figure(content: Content) -> Figure | None:
+    """Of an audited model."""
+    model = content.audit.model if content.audit else None
+    return None if model is None or model.thresholds is None else thresholds_figure(model.thresholds)
 
 
-def thresholds_figure(thresholds: Thresholds) -> Figure | None:
+def thresholds_figure(thresholds: ThresholdsDocument) -> Figure | None:
     """The gaps with their bands, and below them the accuracy."""
     points = _telling(thresholds.points)
-    gaps: Values = [
-        {
-            "series": metric_name(gap),
-            "threshold": point.threshold,
-            "value": getattr(point, gap),
-            "low": point.low.get(gap),
-            "high": point.high.get(gap),
-        }
-        for gap in _GAPS
-        for point in points
-    ]
-    gaps = known(gaps, "value")
-    accuracy: Values = [
-        {
-            "threshold": point.threshold,
-            "value": point.accuracy,
-            "low": point.low.get("accuracy"),
-            "high": point.high.get("accuracy"),
-        }
-        for point in points
-        if point.accuracy is not None
-    ]
+    gaps = {gap: values for gap in gap_names() if (values := _values(points, gap))}
     if not gaps:
         return None
-    names = [name for name in map(metric_name, _GAPS) if any(row["series"] == name for row in gaps)]
-    largest = max(gaps, key=lambda row: row["value"])
+    chosen = thresholds.chosen
+    drawn = [row for values in gaps.values() for row in values]
+    largest = max(drawn, key=lambda row: row["value"])
     text = (
         f"Gaps at {plural(len(points), 'threshold')}; the largest is {number(largest['value'])} "
         f"({largest['series']}) at {number(largest['threshold'], 2)}."
     )
-    panels = [Panel("thresholds-gaps", "Gaps at every threshold", text, _gaps(gaps, names, thresholds.chosen))]
-    if accuracy:
-        best = max(accuracy, key=lambda row: row["value"] or 0.0)
-        said = f"Accuracy by threshold; highest {number(best['value'])} at {number(best['threshold'], 2)}."
-        chart = _accuracy(accuracy, thresholds.chosen)
-        panels.append(Panel("thresholds-accuracy", "Accuracy at every threshold", said, chart))
+    panels = [
+        Panel("thresholds-gaps", "Gaps at every threshold", text, _gaps(drawn, list(map(metric_name, gaps)), chosen))
+    ]
+    if accuracy := _values(points, "accuracy"):
+        best = max(accuracy, key=lambda row: row["value"])
+        text = f"Accuracy by threshold; highest {number(best['value'])} at {number(best['threshold'], 2)}."
+        panels.append(Panel("thresholds-accuracy", "Accuracy at every threshold", text, _accuracy(accuracy, chosen)))
+    metrics = ("accuracy", *gaps)
     rows = [
         (
             number(point.threshold, 2),
-            number(point.accuracy),
-            number(point.statistical_parity_gap),
-            number(point.equal_opportunity_gap),
-            "chosen" if thresholds.chosen is not None and abs(point.threshold - thresholds.chosen) < 1e-9 else "",
+            *(number(point.value(metric)) for metric in metrics),
+            "chosen" if chosen is not None and abs(point.threshold - chosen) < 1e-9 else "",
         )
         for point in thresholds.points
     ]
@@ -82,17 +57,28 @@ def thresholds_figure(thresholds: Thresholds) -> Figure | None:
         notes=("Thresholds below and above those drawn give everyone the same answer.",)
         if len(points) < len(rows)
         else (),
-        tables=(Table("Every threshold", ("threshold", "accuracy", *map(metric_name, _GAPS), ""), rows),),
+        tables=(FigureTable("Every threshold", ("threshold", *map(metric_name, metrics), ""), rows),),
     )
 
 
-def _telling(points: list[ThresholdPoint]) -> list[ThresholdPoint]:
+def _values(points: list[ThresholdRow], metric: str) -> Values:
+    """A metric and its band at every threshold where it has a value."""
+    return [
+        {
+            "series": metric_name(metric),
+            "threshold": point.threshold,
+            "value": point.value(metric),
+            "low": point.low.get(metric),
+            "high": point.high.get(metric),
+        }
+        for point in points
+        if point.value(metric) is not None
+    ]
+
+
+def _telling(points: list[ThresholdRow]) -> list[ThresholdRow]:
     """Without the flat ends, where everyone gets the same answer: three points beyond the first and last change."""
-
-    def said(point: ThresholdPoint) -> tuple[float | None, ...]:
-        return point.accuracy, point.statistical_parity_gap, point.equal_opportunity_gap
-
-    changes = [place for place in range(1, len(points)) if said(points[place]) != said(points[place - 1])]
+    changes = [place for place in range(1, len(points)) if points[place].metrics != points[place - 1].metrics]
     return points[max(0, changes[0] - 4) : changes[-1] + 4] if changes else points
 
 

@@ -2,60 +2,102 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, pstdev
 
 import altair as alt
 
-from fairview.report.documents import METRICS, Comparison, Row
-from fairview.report.figures.charts import Figure, Panel, Series, Table, Values, chart_of, known, layered, tip
-from fairview.report.words import distinct, encoder_name, listed, method_name, metric_name, number, span
+from fairview.metrics.registry import METRICS
+from fairview.report.documents import ComparisonDocument, MetricsRow
+from fairview.report.figures.charts import Series, Values, chart_of, known, layered, tip
+from fairview.report.figures.figure import Figure, FigureTable, Panel
+from fairview.report.folder import Content
+from fairview.report.words import (
+    capitalised,
+    distinct,
+    encoder_name,
+    listed,
+    main_gaps,
+    method_name,
+    metric_name,
+    number,
+    span,
+)
 
 MOST = 60
-PLANES = (("auc", "statistical_parity_gap"), ("balanced_accuracy", "equal_opportunity_gap"))
+UTILITIES = ("auc", "balanced_accuracy")
 
 
 @dataclass(frozen=True)
 class Point:
-    """A model in the plane; `series` gives the colour, `kind` the shape."""
+    """A model in the plane; `series` gives the colour, `kind` the shape, `std` the deviation over its runs."""
 
     name: str
     series: str
     kind: str
-    row: Row
+    row: MetricsRow
+    std: Mapping[str, float | None] = field(default_factory=dict)
 
 
-def compared_points(comparison: Comparison) -> list[Point]:
+def figure_of_comparison(content: Content) -> Figure | None:
+    """The means of a comparison."""
+    if content.comparison is None:
+        return None
+    return tradeoff_figure(compared_points(content.comparison), "95% intervals over splits and seeds")
+
+
+def figure_of_runs(content: Content) -> Figure | None:
+    """The model, or each seed of it, and what it is compared with; not beside a comparison, which has its own."""
+    if content.comparison is not None:
+        return None
+    model = content.audit.model if content.audit else None
+    others = list(model.rows) if model else []
+    tests = [(run, test) for run in content.runs if (test := run.test) is not None]
+    words = "95% intervals over the tested nodes"
+    if len(tests) > 1:
+        rows = [test.model_copy(update={"name": run.name}) for run, test in tests]
+        return tradeoff_figure(model_points(rows + others[1:]), words, (_over_runs(rows),))
+    rows = [test.model_copy(update={"name": run.record.method if run.record else "model"}) for run, test in tests]
+    return tradeoff_figure(model_points(others or rows), words)
+
+
+def compared_points(comparison: ComparisonDocument) -> list[Point]:
     """The rows of a comparison, coloured by method and shaped by encoder."""
     points = []
-    for found in comparison.rows[:MOST]:
-        numbers = {metric: found.mean.get(metric) for metric in METRICS}
-        intervals = {metric: {"low": found.low.get(metric), "high": found.high.get(metric)} for metric in METRICS}
-        row = Row.model_validate({"name": found.title, "intervals": intervals, "undefined": found.undefined} | numbers)
-        series = method_name(found.method) or found.title
-        points.append(Point(found.title, series, encoder_name(found.encoder) or "no encoder", row))
+    for row in comparison.rows[:MOST]:
+        intervals = {metric: {"low": row.low.get(metric), "high": row.high.get(metric)} for metric in METRICS}
+        means = {metric: row.mean.get(metric) for metric in METRICS}
+        metrics = MetricsRow.model_validate({"intervals": intervals, "undefined": row.undefined} | means)
+        series = method_name(row.method) or row.title
+        points.append(Point(row.title, series, encoder_name(row.encoder) or "no encoder", metrics, row.std))
     return points
 
 
-def model_points(rows: list[Row]) -> list[Point]:
+def model_points(rows: Sequence[MetricsRow]) -> list[Point]:
     """Models by name."""
     labels = distinct([method_name(row.name) for row in rows[:MOST]], limit=48)
     return [Point(label, label, label, row) for label, row in zip(labels, rows, strict=False)]
 
 
-def tradeoff_figure(points: list[Point], interval_words: str) -> Figure | None:
+def tradeoff_figure(points: list[Point], interval_words: str, tables: tuple[FigureTable, ...] = ()) -> Figure | None:
     """Utility against gap, with bars for what chance alone could do."""
-    panels = [panel for utility, gap in PLANES if (panel := _panel(points, utility, gap)) is not None]
     if not points:
         return None
-    table = Table(
-        f"All models; {interval_words} in brackets",
-        ("model", *(metric_name(metric) for metric in METRICS)),
-        [(point.name, *(_cell(point.row, metric) for metric in METRICS)) for point in points],
+    planes = zip(itertools.cycle(UTILITIES), main_gaps(), strict=False)
+    panels = [panel for utility, gap in planes if (panel := _panel(points, utility, gap)) is not None]
+    deviation = "mean ± deviation over runs, " if any(point.std for point in points) else ""
+    table = FigureTable(
+        f"All models; {deviation}{interval_words} in brackets",
+        ("model", *map(metric_name, METRICS)),
+        [(point.name, *(_cell(point, metric) for metric in METRICS)) for point in points],
     )
     reasons = dict.fromkeys(
         f"{point.name}: the {metric_name(metric)} is undefined: {reason}."
         for point in points
         for metric, reason in point.row.undefined.items()
+        if metric in METRICS
     )
     return Figure(
         key="tradeoff",
@@ -66,14 +108,24 @@ def tradeoff_figure(points: list[Point], interval_words: str) -> Figure | None:
         if panels
         else "Nothing can be drawn: no model has both a gap and a measure of usefulness. The table has what is known.",
         panels=tuple(panels),
-        tables=(table,),
+        tables=(table, *tables),
         notes=tuple(reasons)[:8],
     )
 
 
-def _cell(row: Row, metric: str) -> str:
-    interval = row.interval(metric)
-    text = number(row.value(metric))
+def _over_runs(rows: Sequence[MetricsRow]) -> FigureTable:
+    """Mean and deviation (ddof 0) of each metric over the runs; undefined if it is so in one of them."""
+    cells = []
+    for metric in METRICS:
+        values = [value for row in rows if (value := row.value(metric)) is not None]
+        numbers = (fmean(values), pstdev(values)) if len(values) == len(rows) else (None, None)
+        cells.append((metric_name(metric), *map(number, numbers)))
+    return FigureTable(f"Mean and deviation over {len(rows)} runs", ("metric", "mean", "deviation"), cells)
+
+
+def _cell(point: Point, metric: str) -> str:
+    text, std, interval = number(point.row.value(metric)), point.std.get(metric), point.row.interval(metric)
+    text = text if std is None else f"{text} ± {number(std)}"
     return text if interval is None else f"{text} ({span(interval, digits=2)})"
 
 
@@ -97,11 +149,12 @@ def _panel(points: list[Point], utility: str, gap: str) -> Panel | None:
     values = known(values, "gap", "utility")
     if not values:
         return None
-    said = [f"{row['name']}: {number(row['utility'], 2)} at a gap of {number(row['gap'], 2)}" for row in values]
-    text = f"{metric_name(utility)} against {metric_name(gap)}. {listed(said, 8)}."
+    places = [f"{row['name']}: {number(row['utility'], 2)} at a gap of {number(row['gap'], 2)}" for row in values]
     title = f"{metric_name(utility)} against {metric_name(gap)}"
-    title = title[0].upper() + title[1:]
-    return Panel(f"tradeoff-{utility.replace('_', '-')}", title, text, _chart(values, utility, gap))
+    key = utility if gap in main_gaps()[: len(UTILITIES)] else gap
+    chart = _chart(values, utility, gap)
+    text = f"{title}. {listed(places, 8)}."
+    return Panel(f"tradeoff-{key.replace('_', '-')}", capitalised(title), text, chart)
 
 
 def _chart(values: Values, utility: str, gap: str) -> alt.LayerChart:

@@ -6,20 +6,31 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from fairview.report.documents import Epoch
-from fairview.report.figures.charts import Figure, Panel, Series, Table, Values, chart_of, known, layered, rule, tip
-from fairview.report.words import distinct, listed, metric_name, number, plural
+from fairview.report.documents import EpochLine
+from fairview.report.figures.charts import Series, Values, chart_of, known, layered, rule, tip
+from fairview.report.figures.figure import Figure, FigureTable, Panel
+from fairview.report.folder import Content
+from fairview.report.words import distinct, listed, main_gaps, metric_name, number, plural
 
 MOST_POINTS, MOST_ROWS, MOST_LOSSES = 300, 120, 6
 _UTILITY = ("auc", "balanced_accuracy")
-_GAPS = ("statistical_parity_gap", "equal_opportunity_gap")
 
 
-def training_figure(history: Sequence[Epoch], kept: int | None, whose: str = "") -> Figure | None:
+def figure(content: Content) -> Figure | None:
+    """Of the run whose details are shown."""
+    run = content.run
+    if run is None:
+        return None
+    whose = f" ({run.name} of {len(content.runs)} runs)" if len(content.runs) > 1 else ""
+    return training_figure(run.history, run.record.best_epoch if run.record else None, whose)
+
+
+def training_figure(history: Sequence[EpochLine], kept: int | None, whose: str = "") -> Figure | None:
     """Three panels over the epochs."""
     if not history:
         return None
     epochs = thinned(history, MOST_POINTS, kept)
+    gaps = main_gaps()
     losses = list(dict.fromkeys(name for epoch in history for name in epoch.loss))[:MOST_LOSSES]
     labels = dict(zip(losses, distinct(losses, limit=40), strict=True))
     loss = [
@@ -31,19 +42,17 @@ def training_figure(history: Sequence[Epoch], kept: int | None, whose: str = "")
     panels = [
         _panel("training-loss", "Loss of each phase", "loss", known(loss, "value"), kept, logarithmic=True),
         _panel("training-utility", "Usefulness on validation nodes", "value", _metrics(epochs, _UTILITY), kept),
-        _panel(
-            "training-gaps", "Gaps on validation nodes", "gap (0 = equal)", _metrics(epochs, _GAPS), kept, zero=True
-        ),
+        _panel("training-gaps", "Gaps on validation nodes", "gap (0 = equal)", _metrics(epochs, gaps), kept, zero=True),
     ]
     rows = [
         (
             f"{epoch.epoch:,}" + (" (kept)" if epoch.epoch == kept else ""),
             *(number(epoch.loss.get(name), 4) if epoch.loss.get(name) is not None else "–" for name in losses),
-            *(number(epoch.val.value(metric)) for metric in (*_UTILITY, *_GAPS)),
+            *(number(epoch.val.value(metric)) for metric in (*_UTILITY, *gaps)),
         )
         for epoch in thinned(history, MOST_ROWS, kept)
     ]
-    columns = ("epoch", *(f"{label} loss" for label in labels.values()), *map(metric_name, (*_UTILITY, *_GAPS)))
+    columns = ("epoch", *(f"{label} loss" for label in labels.values()), *map(metric_name, (*_UTILITY, *gaps)))
     some = f", {len(rows)} of {len(history):,}" if len(rows) < len(history) else ""
     return Figure(
         key="training",
@@ -52,18 +61,18 @@ def training_figure(history: Sequence[Epoch], kept: int | None, whose: str = "")
         "the best trade-off on the validation nodes. Curves that still move a lot around it mean that the choice "
         "depends on luck.",
         panels=tuple(panel for panel in panels if panel is not None),
-        tables=(Table(f"Epochs{some}", columns, rows),),
+        tables=(FigureTable(f"Epochs{some}", columns, rows),),
     )
 
 
-def thinned(history: Sequence[Epoch], most: int, kept: int | None) -> list[Epoch]:
+def thinned(history: Sequence[EpochLine], most: int, kept: int | None) -> list[EpochLine]:
     """At most about `most` epochs, evenly; the first, the last and the kept one are among them."""
     step = max(1, -(-len(history) // most))
     last = len(history) - 1
     return [epoch for place, epoch in enumerate(history) if place % step == 0 or place == last or epoch.epoch == kept]
 
 
-def _metrics(epochs: Sequence[Epoch], metrics: Sequence[str]) -> Values:
+def _metrics(epochs: Sequence[EpochLine], metrics: Sequence[str]) -> Values:
     values = [
         {"series": metric_name(metric), "epoch": epoch.epoch, "value": epoch.val.value(metric)}
         for metric in metrics

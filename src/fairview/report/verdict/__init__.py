@@ -6,12 +6,12 @@ from fairview.report.folder import Content
 from fairview.report.verdict.comparison_verdict import comparison_verdict
 from fairview.report.verdict.graph_verdict import graph_verdict
 from fairview.report.verdict.model_verdict import measure, model_verdict
-from fairview.report.verdict.parts import Fact, Verdict
+from fairview.report.verdict.parts import Fact, ReportVerdict
 
 __all__ = ["Fact", "Verdict", "verdict_of"]
 
 
-def verdict_of(content: Content) -> Verdict:
+def verdict_of(content: Content) -> ReportVerdict:
     """On the model if there is one, else on the comparison, else on the graph."""
     measured = measure(content)
     if measured is not None:
@@ -20,6 +20,6 @@ def verdict_of(content: Content) -> Verdict:
         return comparison_verdict(content.comparison)
     if content.audit is not None:
         return graph_verdict(content.audit)
-    return Verdict(
+    return ReportVerdict(
         "unsure", "This run has no test numbers.", ("Nothing was measured on nodes whose labels it had not seen.",)
     )

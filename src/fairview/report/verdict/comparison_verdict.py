@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from fairview.report.documents import Compared, Comparison
+from fairview.report.documents import ComparisonDocument, ComparisonRow
 from fairview.report.figures.differences import difference_verdict
-from fairview.report.verdict.parts import Verdict
+from fairview.report.verdict.parts import ReportVerdict
 from fairview.report.words import listed, metric_name, number, plural, points
 
 _GAP = "statistical_parity_gap"
 
 
-def comparison_verdict(comparison: Comparison) -> Verdict:
+def comparison_verdict(comparison: ComparisonDocument) -> ReportVerdict:
     """Counts the models whose interval of the difference to the plain model lies below 0."""
     found = {row.title: (row.difference or {}).get(_GAP) for row in comparison.rows}
     judged = {title: difference_verdict(_GAP, d.low, d.high) for title, d in found.items() if d is not None}
@@ -48,12 +48,12 @@ def comparison_verdict(comparison: Comparison) -> Verdict:
         for row in comparison.rows
         for metric, reason in row.undefined.items()
     ]
-    return Verdict(
+    return ReportVerdict(
         "good" if set(better) - {*useless, *single} else "unsure", headline, tuple(sentences), tuple(undefined[:6])
     )
 
 
-def _ranks(row: Compared) -> bool | None:
+def _ranks(row: ComparisonRow) -> bool | None:
     """Is it shown to rank better than chance? None without an interval, as after a single run, unless it is chance."""
     low, mean = row.low.get("auc"), row.mean.get("auc")
     if low is None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fairview.leakage.outcomes import FEW_NODES, FEW_OF_A_LABEL
-from fairview.report.documents import Evaluation, Group, Row
+from fairview.report.documents import EvaluationDocument, GroupRow, MetricsRow
 from fairview.report.folder import Content
-from fairview.report.verdict.parts import Fact, Status, Verdict
+from fairview.report.verdict.parts import Fact, ReportVerdict, Status
 from fairview.report.words import encoder_name, listed, method_name, number, percent, plural, points, span
 
 SMALL_GAP = 0.05
@@ -31,8 +31,8 @@ RULE = (
 class Measured:
     """The numbers that a verdict on a model is made of: one run's, or the mean and the envelope of several."""
 
-    row: Row
-    groups: list[Group]
+    row: MetricsRow
+    groups: list[GroupRow]
     nodes: int | None
     runs: int
     pairs: dict[str, tuple[str, float]] = field(default_factory=dict)
@@ -49,12 +49,12 @@ def measure(content: Content) -> Measured | None:
         return Measured(model.rows[0], model.groups, nodes, 1)
     shown = content.run.test if content.run and content.run.test else tests[0]
     groups = model.groups if model and model.groups else shown.groups
-    row: Row = shown if len(tests) == 1 else _envelope(tests)
+    row: MetricsRow = shown if len(tests) == 1 else _envelope(tests)
     pairs = _widest_pairs(shown) if len(tests) == 1 else {}  # each run may have another one
     return Measured(row, groups, shown.nodes, len(tests), pairs)
 
 
-def _envelope(tests: list[Evaluation]) -> Row:
+def _envelope(tests: list[EvaluationDocument]) -> MetricsRow:
     """Mean over runs; an undefined value in one of them leaves the mean undefined."""
     names = ("auc", "f1", "accuracy", "balanced_accuracy", "false_positive_rate", *GAPS, "equalized_odds_gap")
     values: dict[str, object] = {}
@@ -70,10 +70,10 @@ def _envelope(tests: list[Evaluation]) -> Row:
             intervals[name] = {"low": min(end[0] for end in ends), "high": max(end[1] for end in ends)}
         if values[name] is None:
             undefined[name] = next((t.undefined[name] for t in tests if name in t.undefined), "not known in every run")
-    return Row.model_validate(values | {"intervals": intervals, "undefined": undefined})
+    return MetricsRow.model_validate(values | {"intervals": intervals, "undefined": undefined})
 
 
-def _widest_pairs(test: Evaluation) -> dict[str, tuple[str, float]]:
+def _widest_pairs(test: EvaluationDocument) -> dict[str, tuple[str, float]]:
     """With more than two groups: between which two the gap is largest, and how large."""
     found = {}
     for metric, pairs in test.pairs.items():
@@ -84,7 +84,7 @@ def _widest_pairs(test: Evaluation) -> dict[str, tuple[str, float]]:
     return found
 
 
-def model_verdict(content: Content, measured: Measured) -> Verdict:
+def model_verdict(content: Content, measured: Measured) -> ReportVerdict:
     row, useless = measured.row, _useless(measured.row)
     judged = {metric: _judge(row, metric) for metric in GAPS}
     small = [group for group in measured.groups if is_small(group)]
@@ -105,13 +105,13 @@ def model_verdict(content: Content, measured: Measured) -> Verdict:
     unknown = max((test.group_unknown for run in content.runs if (test := run.test)), default=0)
     if unknown:
         warnings.append(f"{plural(unknown, 'tested node')} of unknown group: left out of all gaps.")
-    return Verdict(status, headline, tuple(sentences), tuple(warnings), _facts(measured), RULE)
+    return ReportVerdict(status, headline, tuple(sentences), tuple(warnings), _facts(measured), RULE)
 
 
 _SEVERITY = ("clearly large", "large", "undefined", "unknown", "small but unsure", "surely small")
 
 
-def _judge(row: Row, metric: str) -> str:
+def _judge(row: MetricsRow, metric: str) -> str:
     value, interval = row.value(metric), row.interval(metric)
     if value is None:
         return "undefined"
@@ -154,14 +154,14 @@ def _headline(worst: str, useless: bool | None, small: bool) -> tuple[Status, st
     return "good", "The gaps between the groups are small, and enough people were tested to say so."
 
 
-def is_small(group: Group) -> bool:
+def is_small(group: GroupRow) -> bool:
     """As the audit says, or by the rule of the page."""
     of_a_label = None if group.positives is None else min(group.positives, group.nodes - group.positives)
     few = group.nodes < FEW_NODES or (of_a_label is not None and of_a_label < FEW_OF_A_LABEL)
     return few if group.small is None else group.small
 
 
-def _useless(row: Row) -> bool | None:
+def _useless(row: MetricsRow) -> bool | None:
     """Is it not shown to beat a constant predictor, whose balanced accuracy is 0.5? None: can't be said."""
     value, interval = row.value("balanced_accuracy"), row.interval("balanced_accuracy")
     if value is None:
@@ -219,7 +219,7 @@ def _gap_sentence(measured: Measured, metric: str, judged: str) -> str:
     return f"{start} (95% interval {span(interval, scale=100, digits=1)}): {sure}."
 
 
-def _usefulness(row: Row, useless: bool | None) -> str:
+def _usefulness(row: MetricsRow, useless: bool | None) -> str:
     value, interval = row.value("balanced_accuracy"), row.interval("balanced_accuracy")
     if value is None:
         reason = row.undefined.get("balanced_accuracy") or "not measured"
@@ -240,7 +240,7 @@ def _usefulness(row: Row, useless: bool | None) -> str:
     return said
 
 
-def _against_plain(content: Content, own: Row) -> list[str]:
+def _against_plain(content: Content, own: MetricsRow) -> list[str]:
     model = content.audit.model if content.audit else None
     if model is None or len(model.rows) < 2:
         return []

@@ -18,7 +18,7 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ReportVerdict:
     """What stands on top of the page."""
 
     status: Status
