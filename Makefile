@@ -10,7 +10,7 @@ export FAIRVIEW_DATA ?= $(wildcard ../shared/datasets)
 # One thread for each test process: there are as many of them as cores.
 test test-all: export OMP_NUM_THREADS = 1
 
-.PHONY: install browser demo test lint test-all bench clean
+.PHONY: install browser demo docs test lint test-all bench clean
 
 install: $(STAMP)  ## make .venv and install the package with all that tests need
 
@@ -29,6 +29,10 @@ browser:  ## Chromium for the tests of the report; without it they say that they
 demo: install  ## the main job on the bundled data
 	@$(BIN)/fairview demo
 
+docs: install  ## the documentation site, into site/; a broken link fails
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "site/index.html"
+
 lint: install  ## formatting, lint, types, and the direction of imports
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -45,4 +49,4 @@ bench: install  ## ratios against the obvious alternatives, side by side; exit c
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
