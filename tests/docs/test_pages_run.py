@@ -42,15 +42,15 @@ def commands(content: str) -> Iterator[tuple[str, str]]:
         yield command, output
 
 
-def run_fairview(command: str) -> str:
+def run_fairview(command: str) -> tuple[int, str]:
+    """The exit code, and what was printed: the result, or the message of an error."""
     arguments = shlex.split(command)
     assert arguments.pop(0) == "fairview", command
-    printed, said = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(said), pytest.raises(SystemExit) as caught:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as caught:
         main(arguments)
-    if caught.value.code not in (0, None):
-        return said.getvalue()
-    return printed.getvalue()
+    code = caught.value.code or 0
+    return code, err.getvalue() if code else out.getvalue()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -66,14 +66,12 @@ def test_the_code_of_a_page_runs(page, fresh_folder):
             exec(compile("\n" * line + content, str(page), "exec"), names)
         elif language == "console":
             for command, output in commands(content):
-                printed = run_fairview(command)
+                code, printed = run_fairview(command)
+                assert (code != 0) == output.startswith("error:"), f"{where}: {command}\n{printed}"
                 if output.strip():
-                    expected = f"...{output.strip()}..."
-                    assert doctest.OutputChecker().check_output(expected, printed, LOOSE), (
+                    assert doctest.OutputChecker().check_output(f"...{output.strip()}...", printed, LOOSE), (
                         f"{where}: {command}\nexpected:\n{output}\nprinted:\n{printed}"
                     )
-                else:
-                    assert not printed.startswith("error:"), f"{where}: {command}\n{printed}"
         else:
             assert language in ("sh", "text", "toml", "json"), f"{where}: no rule for a block of {language}"
 
