@@ -41,6 +41,6 @@ def test_the_walk_names_functions_that_exist():
     steps = re.findall(r"^\d+\. `([\w./]+)\.py` `(\w+)`", text, flags=re.MULTILINE)
     assert 1 <= len(steps) <= 12
     for path, name in steps:
-        module = importlib.import_module("fairview." + path.replace("/", "."))
+        module = importlib.import_module("fairview." + path.removesuffix("/__init__").replace("/", "."))
         value = getattr(module, name)
         assert value.__module__ == module.__name__, f"{name} lies in {value.__module__}"
