@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")] + sorted(ROOT.glob("docs/**/*.md"))
 IDS = [str(page.relative_to(ROOT)) for page in PAGES]
-PATH = re.compile(r"`((?:src/fairview/|tests/|docs/|benchmarks/|studies/)[\w/.-]+\.(?:py|toml|md))`")
+PATH = re.compile(r"`([a-z_][\w-]*/[\w/.-]+\.(?:py|toml|md))`")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
@@ -27,13 +27,14 @@ def test_bullets_are_short(page):
         return
     text = page.read_text(encoding="utf-8")
     for bullet in re.findall(r"^ *(?:-|\d+\.) .*(?:\n(?: +\S.*))*", text, flags=re.MULTILINE):
-        assert len(bullet.split()) <= 60, f"{page.name}: {bullet}"
+        assert len(bullet.split()) < 50, f"{page.name}: {bullet}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
 def test_files_that_a_page_names_exist(page):
     for name in PATH.findall(page.read_text(encoding="utf-8")):
-        assert (ROOT / name).exists(), f"{page.name}: {name}"
+        there = any((folder / name).exists() for folder in (ROOT, ROOT / "src" / "fairview"))
+        assert there or "NAME" in name, f"{page.name}: {name}"
 
 
 def test_the_walk_names_functions_that_exist():
