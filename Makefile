@@ -10,7 +10,7 @@ export FAIRVIEW_DATA ?= $(wildcard ../shared/datasets)
 # One thread for each test process: there are as many of them as cores.
 test test-all: export OMP_NUM_THREADS = 1
 
-.PHONY: install browser demo test lint test-all bench wheel wheel-check clean
+.PHONY: install browser demo docs test lint test-all bench wheel wheel-check clean
 
 install: $(STAMP)  ## make .venv and install the package with all that tests need
 
@@ -28,6 +28,10 @@ browser:  ## Chromium for the tests of the report; without it they say that they
 
 demo: install  ## the main job on the bundled data
 	@$(BIN)/fairview demo
+
+docs: install  ## the documentation site, into site/; a broken link fails
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "site/index.html"
 
 lint: install  ## formatting, lint, types, and the direction of imports
 	$(BIN)/ruff format --check .
@@ -56,4 +60,4 @@ wheel-check: wheel  ## what the Dockerfile does, in a fresh environment without 
 	cd dist && venv/bin/fairview demo --out demo && test -s demo/report.html
 
 clean:
-	rm -rf dist $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf dist site $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,86 @@
+"""Does the code on the pages work? Every block of README and tutorials is run, in order, in an empty folder.
+
+```python               run as it is; a page's blocks share their names
+```python title="F"     written to the file F
+```console              each `$ fairview ...` is run and must print what stands below it (`...` is anything)
+```csv title="F"        written to the file F
+```sh and ```text       only read: installing, and results of runs that take long
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fairview.cli.main import main
+
+ROOT = Path(__file__).parents[2]
+TUTORIALS = sorted(path for path in (ROOT / "docs" / "tutorials").glob("*.md") if path.name != "index.md")
+PAGES = [ROOT / "README.md", ROOT / "docs" / "get-started" / "first-model.md", *TUTORIALS]
+FENCE = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LOOSE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def blocks(text: str) -> Iterator[tuple[str, str | None, str, int]]:
+    """Language, title, content and line of each block."""
+    for match in FENCE.finditer(text):
+        language, title, content = match.groups()
+        yield language, title, content, text.count("\n", 0, match.start()) + 1
+
+
+def commands(content: str) -> Iterator[tuple[str, str]]:
+    """Each command of a console block, with the output that stands below it."""
+    for part in re.split(r"^\$ ", content.replace("\\\n", " "), flags=re.MULTILINE)[1:]:
+        command, _, output = part.partition("\n")
+        yield command, output
+
+
+def run_fairview(command: str) -> tuple[int, str]:
+    """The exit code, and what was printed: the result, or the message of an error."""
+    arguments = shlex.split(command)
+    assert arguments.pop(0) == "fairview", command
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as caught:
+        main(arguments)
+    code = caught.value.code or 0
+    return code, err.getvalue() if code else out.getvalue()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_code_of_a_page_runs(page, fresh_folder):
+    names: dict[str, object] = {"__name__": "page"}
+    text = page.read_text(encoding="utf-8")
+    assert page.name == "README.md" or list(blocks(text)), "a page without code"
+    for language, title, content, line in blocks(text):
+        where = f"{page.name}, line {line}"
+        if title is not None:
+            Path(title).write_text(content, encoding="utf-8")
+        elif language == "python":
+            exec(compile("\n" * line + content, str(page), "exec"), names)
+        elif language == "console":
+            for command, output in commands(content):
+                code, printed = run_fairview(command)
+                assert (code != 0) == output.startswith("error:"), f"{where}: {command}\n{printed}"
+                if output.strip():
+                    assert doctest.OutputChecker().check_output(f"...{output.strip()}...", printed, LOOSE), (
+                        f"{where}: {command}\nexpected:\n{output}\nprinted:\n{printed}"
+                    )
+        else:
+            assert language in ("sh", "text", "toml", "json"), f"{where}: no rule for a block of {language}"
+
+
+@pytest.mark.parametrize("notebook", sorted((ROOT / "docs" / "tutorials").glob("*.ipynb")), ids=lambda path: path.name)
+def test_a_notebook_runs_and_is_stored_without_outputs(notebook, fresh_folder):
+    nbformat = pytest.importorskip("nbformat")
+    nbclient = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    document = nbformat.read(notebook, as_version=4)
+    assert not any(cell.get("outputs") for cell in document.cells)
+    nbclient.NotebookClient(document, timeout=120, kernel_name="python3").execute()
