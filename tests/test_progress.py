@@ -4,6 +4,7 @@ import io
 import subprocess
 import sys
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -198,3 +199,31 @@ def test_ipython_on_a_terminal_is_no_notebook(monkeypatch: pytest.MonkeyPatch) -
     assert not progress.in_notebook()
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
     assert not progress.in_notebook()
+
+
+def test_a_kernel_without_widgets_draws_the_bar() -> None:
+    pytest.importorskip("ipykernel")
+    manager = pytest.importorskip("jupyter_client").manager
+    code = (
+        "from fairview import progress\n"
+        "progress.DELAY_SECONDS = progress.REDRAW_SECONDS = -1\n"
+        "with progress.track('Shuffling', 2) as advance:\n"
+        "    advance(1); advance(1)\n"
+    )
+    bundles, kinds = [], []
+
+    def keep(message: dict[str, Any]) -> None:
+        kinds.append(message["msg_type"])
+        if "data" in message["content"]:
+            bundles.append(message["content"]["data"])
+
+    kernel, client = manager.start_new_kernel(kernel_name="python3")
+    try:
+        reply = client.execute_interactive(code, output_hook=keep, timeout=60)
+    finally:
+        client.stop_channels()
+        kernel.shutdown_kernel(now=True)
+    assert reply["content"]["status"] == "ok"
+    assert [kind for kind in kinds if "display" in kind] == ["display_data", *["update_display_data"] * 2]
+    assert [bundle["text/plain"] for bundle in bundles] == ["Shuffling: 50%", "Shuffling: 100%", ""]
+    assert "<progress" in bundles[0]["text/html"]

@@ -26,7 +26,7 @@ def graph_html(graph: NodeGraph) -> str:
     positive, negative = (int((graph.labels == label).sum()) for label in (1, 0))
     unlabelled = graph.num_nodes - positive - negative
     labels = f"{graph.classes[1]} (positive) {positive:,}, {graph.classes[0]} {negative:,}"
-    unknown = f", unknown for {graph.sensitive_unknown:,} nodes" if graph.sensitive_unknown else ""
+    unknown = f" (unknown: {graph.sensitive_unknown:,})" if graph.sensitive_unknown else ""
     values = {
         "nodes": graph.num_nodes,
         "links": f"{graph.num_edges:,}" + (", directed" if graph.adjacency.directed else ""),

@@ -31,7 +31,11 @@ def graph_audit_html(audit: GraphAudit) -> str:
         [channel["name"], path(channel["correlation"]), _smallest(channel["leak_p_value"]), _verdict(channel)]
         for channel in by_strength(document["channels"])
     ]
-    probes = [[probe.on, probe.probe, probe.auc, notebook.interval(probe.low, probe.high)] for probe in audit.probes if probe.auc is not None]
+    probes = [
+        [probe.on, probe.probe, probe.auc, notebook.interval(probe.low, probe.high)]
+        for probe in audit.probes
+        if probe.auc is not None
+    ]
     reasons = [f"{name} is undefined: {reason}" for name, reason in audit.undefined.items()]
     sentences = [verdict(document), probe_sentence(document), label_verdict(document), homophily_sentence(document)]
     return notebook.block(

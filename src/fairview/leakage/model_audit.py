@@ -147,7 +147,7 @@ class ModelAudit:
         return evaluations_frame(self.rows)
 
     def chart(self, figure: str | None = None) -> alt.VConcatChart:
-        """A figure of the report, such as `tradeoff`, `groups`, `masks`, `probes` or `thresholds`; needs altair."""
+        """A figure of the report: `tradeoff` (default), `groups`, `mask`, `probes` or `thresholds`; needs altair."""
         from fairview.report.chart import chart
 
         return chart(self, figure)

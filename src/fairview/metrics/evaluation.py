@@ -43,7 +43,7 @@ class GroupCounts:
         return {name: _plain(value) for name, value in vars(self).items()}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """What `Evaluator` found: the metrics, the groups behind them, and what was left out.
 
@@ -115,6 +115,13 @@ class Evaluation:
         from fairview.metrics.evaluation_display import evaluations_frame
 
         return evaluations_frame({"": self}).drop("model")
+
+    def __repr__(self) -> str:
+        values = ", ".join(
+            f"{name} {'undefined' if isinstance(value, Undefined) else f'{value:.3f}'}"
+            for name, value in self.metrics.items()
+        )
+        return f"Evaluation({self.nodes:,} nodes: {values})"
 
     def _repr_html_(self) -> str:
         from fairview.metrics.evaluation_display import evaluation_html

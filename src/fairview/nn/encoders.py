@@ -8,18 +8,22 @@ Paper: appendix B.1. In the published runs GCN and GIN have one layer and no act
 
 from __future__ import annotations
 
+import warnings
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
-from torch_geometric.nn import GCNConv, GINConv, MessagePassing, SAGEConv, SimpleConv
 
 from fairview.errors import InputError
 from fairview.nn.dropout import DropoutSource
 from fairview.nn.inputs import GraphInputs
 from fairview.propagation.operators import Operator, OperatorKind
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # it imports tqdm, which in a notebook asks for widgets that nobody needs
+    from torch_geometric.nn import GCNConv, GINConv, MessagePassing, SAGEConv, SimpleConv
 
 EncoderKind = Literal["mlp", "gcn", "gin", "sage"]
 ENCODERS: tuple[str, ...] = get_args(EncoderKind)

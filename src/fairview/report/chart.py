@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 from fairview.errors import InputError, did_you_mean
 from fairview.leakage.findings import GraphAudit
-from fairview.leakage.model_audit import ModelAudit
 from fairview.optional import require
-from fairview.study.comparison import Comparison
 
 if TYPE_CHECKING:
     import altair as alt
 
+    from fairview.leakage.model_audit import ModelAudit
     from fairview.report.figures.charts import Figure
     from fairview.report.folder import Content
+    from fairview.study.comparison import Comparison
 
 WIDTH = 560
 NEUTRAL = "#808080"
@@ -69,18 +69,20 @@ def _chosen(drawn: dict[str, Figure], figure: str | None, kind: str) -> Figure:
 
 
 def _content(result: object) -> Content:
-    """What the report would read from the result's files."""
+    """What the report would read from the result's files; torch is imported only for models."""
     from fairview.report import documents
     from fairview.report.folder import Content
 
+    if isinstance(result, GraphAudit):
+        return Content("", audit=documents.Audit.model_validate_json(json.dumps(result.to_dict())))
+    from fairview.leakage.model_audit import ModelAudit
+    from fairview.study.comparison import Comparison
+
+    if isinstance(result, ModelAudit):
+        audit = {"kind": "audit", "version": 1, "model": result.to_dict()}
+        return Content("", audit=documents.Audit.model_validate_json(json.dumps(audit)))
     if isinstance(result, Comparison):
         summary = json.dumps(result.to_dict())
         return Content("", comparison=documents.Comparison.model_validate_json(summary))
-    if isinstance(result, GraphAudit):
-        document = result.to_dict()
-    elif isinstance(result, ModelAudit):
-        document = {"kind": "audit", "version": 1, "model": result.to_dict()}
-    else:
-        kind = type(result).__name__
-        raise InputError(f"chart: {kind} has no chart; expected a GraphAudit, a ModelAudit or a Comparison.")
-    return Content("", audit=documents.Audit.model_validate_json(json.dumps(document)))
+    kind = type(result).__name__
+    raise InputError(f"chart: {kind} has no chart; expected a GraphAudit, a ModelAudit or a Comparison.")

@@ -37,7 +37,7 @@ OWN = "own"
 """What own data is called in a trial's id."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """A finished comparison.
 
@@ -79,6 +79,12 @@ class Comparison:
         from fairview.report.chart import chart
 
         return chart(self, figure)
+
+    def __repr__(self) -> str:
+        rows = ", ".join(row["label"] for row in self.summary["rows"])
+        return (
+            f"Comparison on {self.summary['graph']['source']}, {self.summary['seeds']} seeds, in {self.folder}: {rows}"
+        )
 
     def _repr_html_(self) -> str:
         from fairview.study.comparison_display import comparison_html
