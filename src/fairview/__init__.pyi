@@ -51,8 +51,10 @@ from fairview.metrics.registry import register_metric as register_metric
 from fairview.propagation.correlation import sensitive_correlation as sensitive_correlation
 from fairview.propagation.mask_by_correlation import mask_by_correlation as mask_by_correlation
 from fairview.report import write_report as write_report
+from fairview.report.chart import chart as chart
 from fairview.report.figures.figure import Figure as Figure
 from fairview.report.figures.registry import FigureEntry as FigureEntry
 from fairview.report.figures.registry import register_figure as register_figure
+from fairview.study.comparison import Comparison as Comparison
 from fairview.study.comparison import compare as compare
 from fairview.undefined import Undefined as Undefined

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Annotated, NoReturn
 
 import typer
@@ -13,6 +14,7 @@ from fairview._version import __version__
 from fairview.cli import audit, check, compare, datasets, demo, env, paper, predict, report, speed, train
 from fairview.cli.output import never_fail_to_print, printable
 from fairview.errors import FairviewError, for_command_line
+from fairview.log import shown_on_stderr
 
 app = typer.Typer(
     name="fairview",
@@ -50,6 +52,9 @@ def _options(
     debug: Annotated[
         bool, typer.Option("--debug", help="Show the traceback of an error (anywhere on the line).")
     ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show notes on stderr as they arise (anywhere on the line).")
+    ] = False,
 ) -> None:
     """Options before the command."""
 
@@ -57,11 +62,12 @@ def _options(
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command line and exit with its code; errors are a message, not a traceback, unless `--debug` is given."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    debug = "--debug" in given
-    given = [argument for argument in given if argument != "--debug"]
+    debug, verbose = "--debug" in given, not {"--verbose", "-v"}.isdisjoint(given)
+    given = [argument for argument in given if argument not in ("--debug", "--verbose", "-v")]
     never_fail_to_print()
     try:
-        code = app(given, standalone_mode=False)
+        with shown_on_stderr() if verbose else nullcontext():
+            code = app(given, standalone_mode=False)
     except Exception as error:
         if debug:
             raise

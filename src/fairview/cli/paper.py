@@ -10,8 +10,9 @@ import typer
 from fairview.cli import options
 from fairview.cli.interrupts import terminable
 from fairview.cli.output import Format, FormatOption, print_json, print_table
-from fairview.cli.trial_progress import duration, follow_trials
+from fairview.cli.trial_progress import follow_trials
 from fairview.errors import InputError
+from fairview.progress import duration
 
 if TYPE_CHECKING:
     from fairview.paper.artefacts import Document

@@ -26,9 +26,11 @@ from fairview.data.graph_checks import (
 )
 from fairview.errors import InputError, Message, Problems, did_you_mean, some
 from fairview.groups import UNKNOWN
+from fairview.log import note
 from fairview.undefined import Metric, Undefined
 
 if TYPE_CHECKING:
+    import polars as pl
     from torch_geometric.data import Data
 
     from fairview.data.tables.recipe import Recipe
@@ -51,6 +53,8 @@ class Provenance:
         object.__setattr__(self, "notes", tuple(map(Message, self.notes)))
 
     def noting(self, *notes: str) -> Provenance:
+        for text in notes:
+            note(text)
         return dataclasses.replace(self, notes=self.notes + notes)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -203,6 +207,24 @@ class NodeGraph:
 
         return to_pyg(self)
 
+    def to_frame(self) -> pl.DataFrame:
+        """The nodes as a polars frame, a row each; `read_graph` reads such a frame.
+
+        Columns: `id`; `label`, the name of the class, null if unlabelled; `sensitive`, the name of the group, null if
+        unknown; `split`, null for a node in none; then a float column per channel. A channel that is called like one of
+        these four gets `_channel` at its end.
+
+        Example:
+            >>> graph = NodeGraph.from_arrays(
+            ...     features=[[0.5], [1.0]], edges=[[0], [1]], labels=[0, -1], sensitive=["f", "m"], channels=["age"]
+            ... )
+            >>> graph.to_frame().rows()
+            [('0', '0', 'f', None, 0.5), ('1', None, 'm', None, 1.0)]
+        """
+        from fairview.data.graph_display import graph_frame
+
+        return graph_frame(self)
+
     # --- looking at it ------------------------------------------------------------------------------------------------
 
     @property
@@ -307,6 +329,11 @@ class NodeGraph:
         groups = ", ".join(f"{name} {size:,}" for name, size in self.group_sizes.items()) or "no groups"
         counts = f"{self.num_nodes:,} nodes, {self.num_edges:,} edges, {channels}"
         return f"NodeGraph({counts}, sensitive '{self.sensitive_name}': {groups})"
+
+    def _repr_html_(self) -> str:
+        from fairview.data.graph_display import graph_html
+
+        return graph_html(self)
 
     # --- checks -------------------------------------------------------------------------------------------------------
 

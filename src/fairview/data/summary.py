@@ -44,7 +44,7 @@ def summarise(graph: NodeGraph) -> dict[str, Any]:
         "sensitive": graph.sensitive_name,
         "sensitive_unknown": graph.sensitive_unknown,
         "sensitive_channels": list(graph.sensitive_channels),
-        "groups": [_group(graph, code) for code in range(len(graph.groups))],
+        "groups": [group_facts(graph, code) for code in range(len(graph.groups))],
         "homophily": None if isinstance(homophily, Undefined) else homophily,
         "splits": {
             name: {"nodes": int(mask.sum()), "positives": int((graph.labels[mask] == 1).sum())}
@@ -58,7 +58,8 @@ def summarise(graph: NodeGraph) -> dict[str, Any]:
     return facts
 
 
-def _group(graph: NodeGraph, code: int) -> dict[str, Any]:
+def group_facts(graph: NodeGraph, code: int) -> dict[str, Any]:
+    """Sizes, labels and degree of one sensitive group."""
     members = graph.sensitive == code
     labelled = int((members & graph.labelled).sum())
     positives = int((graph.labels[members] == 1).sum())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,10 @@ from fairview.leakage.cross_validation import CrossValidated
 from fairview.leakage.label_leaks import LabelLeak
 from fairview.leakage.places import GroupPlace
 from fairview.undefined import Metric, Undefined
+
+if TYPE_CHECKING:
+    import altair as alt
+    import polars as pl
 
 Numbers = tuple[float, ...]
 Array = npt.NDArray[Any]
@@ -188,6 +192,34 @@ class GraphAudit:
         return described(self.to_dict())
 
     __str__ = __repr__
+
+    def to_frame(self) -> pl.DataFrame:
+        """A polars frame with a row per channel and hop.
+
+        Columns: `channel`, `hop`, `correlation` with the sensitive attribute, `low` and `high` of its 95 % interval,
+        `p_value` of this channel and hop alone, `leak_p_value` of the leak with all channels and hops counted (from hop
+        1 on), `leaking` (the verdict on the channel), `sensitive` (it holds the attribute itself).
+
+        Example:
+            >>> import fairview as fv
+            >>> audit = fv.audit(fv.synthetic_graph(2000, seed=1), permutations=99, probes=False)
+            >>> audit.to_frame().filter(leaking=True).select("channel", "hop").rows()
+            [('leak_strong', 0), ('leak_strong', 1), ('leak_strong', 2)]
+        """
+        from fairview.leakage.audit_display import graph_audit_frame
+
+        return graph_audit_frame(self)
+
+    def chart(self, figure: str | None = None) -> alt.VConcatChart:
+        """A figure of the report: `leak` (correlations by hop, the default) or `probes`; needs altair."""
+        from fairview.report.chart import chart
+
+        return chart(self, figure)
+
+    def _repr_html_(self) -> str:
+        from fairview.leakage.audit_display import graph_audit_html
+
+        return graph_audit_html(self)
 
 
 def _number(value: Metric) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,10 @@ from fairview.nn.encoders import Encoder
 from fairview.propagation.correlation import sensitive_correlation
 from fairview.propagation.operators import Operator
 from fairview.undefined import Metric, Undefined
+
+if TYPE_CHECKING:
+    import altair as alt
+    import polars as pl
 
 THRESHOLD = 0.5
 
@@ -126,6 +130,32 @@ class ModelAudit:
             small = ", small" if group.small else ""
             lines.append(f"  group '{group.group}': {group.nodes:,} nodes, selected {group.selection_rate}{small}")
         return "\n".join(lines)
+
+    def to_frame(self) -> pl.DataFrame:
+        """A polars frame with a row per model and metric, the audited model first.
+
+        Columns: `model`, `metric`, `value`, `low` and `high` of its interval, and `undefined`, why there is no value.
+
+        Example:
+            >>> import fairview as fv
+            >>> graph = fv.load_dataset("german")
+            >>> audit_model(fv.Constant().fit(graph), graph).to_frame().row(2)[:3]
+            ('constant', 'accuracy', 0.7)
+        """
+        from fairview.metrics.evaluation_display import evaluations_frame
+
+        return evaluations_frame(self.rows)
+
+    def chart(self, figure: str | None = None) -> alt.VConcatChart:
+        """A figure of the report: `tradeoff` (default), `groups`, `mask`, `probes` or `thresholds`; needs altair."""
+        from fairview.report.chart import chart
+
+        return chart(self, figure)
+
+    def _repr_html_(self) -> str:
+        from fairview.leakage.audit_display import model_audit_html
+
+        return model_audit_html(self)
 
 
 def audit_model(

@@ -15,6 +15,7 @@ from torch import nn
 from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
 from fairview.errors import InputError, ModelFileError
+from fairview.log import note, warn
 from fairview.methods.contract import Facts, Probabilities, check_trainable, features_like, require_fitted
 from fairview.methods.estimator import Estimator
 from fairview.methods.fitted import Fitted, Links, encoder_modules
@@ -23,6 +24,7 @@ from fairview.methods.parameters import Count, Seed, Threads, Weight
 from fairview.methods.settings import check_settings
 from fairview.nn.encoders import EncoderKind
 from fairview.nn.paths import PathKind
+from fairview.progress import track
 from fairview.propagation.node_order import neighbours_together
 from fairview.propagation.operators import OperatorKind
 from fairview.training.kept_memory import memory_kept
@@ -107,14 +109,19 @@ class NetworkMethod(Estimator):
 
         Args:
             graph: with the splits `train` and `val`; a graph without any gets a stratified split, and `notes_` says so.
-            watch: called after each epoch with the progress and the network: for progress bars and checkpoints.
+            watch: called after each epoch with the progress and the network; by default a bar is drawn.
             resume: progress and state of an earlier run, which goes on as if it had not been interrupted.
         """
         check_settings(type(self), self.get_params(deep=False))
         check_device(self.device)
         graph, notes = with_default_split(graph)
         check_trainable(graph)
-        with torch_threads(self.thread_count(graph)), memory_kept(), isolated_randomness(self.seed):
+        with (
+            track(f"Fitting {type(self).__name__}", total=self.epochs) as advance,
+            torch_threads(self.thread_count(graph)),
+            memory_kept(),
+            isolated_randomness(self.seed),
+        ):
             network = self._network(self._laid_out(graph))
             progress = Progress()
             if resume is not None:
@@ -124,7 +131,7 @@ class NetworkMethod(Estimator):
                 epochs=self.epochs,
                 rule=self._rule(network),
                 patience=self.patience,
-                watch=None if watch is None else lambda reached: watch(reached, network),
+                watch=(lambda _: advance(1)) if watch is None else lambda reached: watch(reached, network),
             )
             progress = loop.run(network, progress)
         self.fitted_ = network.fitted(progress.best)
@@ -132,6 +139,10 @@ class NetworkMethod(Estimator):
         self.history_, self.best_epoch_ = progress.history, progress.best_epoch
         self.selection_notes_, self.interrupted_ = progress.left_out, progress.interrupted
         self.notes_ = (*notes, *network.notes)
+        for text in (*self.notes_, *self.selection_notes_):
+            note(text)
+        if self.interrupted_:
+            warn(f"{type(self).__name__}: interrupted after {len(self.history_)} of {self.epochs} epochs.")
         return self
 
     def _rule(self, network: Network) -> Rule:  # noqa: ARG002 - a subclass may look at it

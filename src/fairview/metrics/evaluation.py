@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,9 @@ from fairview.metrics.ranking import auc_of
 from fairview.metrics.registry import METRICS, gap_names
 from fairview.metrics.validation import binary, finite_scores
 from fairview.undefined import Metric, Undefined
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class GroupCounts:
         return {name: _plain(value) for name, value in vars(self).items()}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """What `Evaluator` found: the metrics, the groups behind them, and what was left out.
 
@@ -98,6 +101,32 @@ class Evaluation:
             sure = {n: interval.to_dict() for n, interval in self.intervals.items() if isinstance(interval, Interval)}
             plain["intervals"] = sure | {"undefined": unsure}
         return plain
+
+    def to_frame(self) -> pl.DataFrame:
+        """A polars frame with a row per metric: `metric`, `value`, `low`, `high` and `undefined`.
+
+        `low` and `high` are the interval's ends, null without intervals; `undefined` says why there is no value.
+
+        Example:
+            >>> found = Evaluator([0, 1, 1, 0], sensitive=["f", "f", "m", "m"])([0.2, 0.9, 0.8, 0.7])
+            >>> found.to_frame().select("metric", "value").rows()[:2]
+            [('auc', 1.0), ('f1', 0.8)]
+        """
+        from fairview.metrics.evaluation_display import evaluations_frame
+
+        return evaluations_frame({"": self}).drop("model")
+
+    def __repr__(self) -> str:
+        values = ", ".join(
+            f"{name} {'undefined' if isinstance(value, Undefined) else f'{value:.3f}'}"
+            for name, value in self.metrics.items()
+        )
+        return f"Evaluation({self.nodes:,} nodes: {values})"
+
+    def _repr_html_(self) -> str:
+        from fairview.metrics.evaluation_display import evaluation_html
+
+        return evaluation_html(self)
 
 
 class Evaluator:

@@ -7,6 +7,7 @@ passes messages: then PyG's own convolution does it, with these weights in the p
 from __future__ import annotations
 
 import math
+import warnings
 from operator import attrgetter
 from typing import Any
 
@@ -44,7 +45,8 @@ class Convolution(nn.Module):
     def pass_messages(self, *inputs: Any) -> Tensor:
         """Call PyG's convolution with the weights that are here."""
         if "_convolution" not in self.__dict__:  # not `self._convolution`: it is no part of this module
-            with torch.random.fork_rng(devices=[]):
+            with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # PyG imports tqdm, which in a notebook asks for widgets
                 self.__dict__["_convolution"] = self.convolution()
         convolution = self.__dict__["_convolution"]
         # a caller may have put other tensors in the place of parameters, as `functional_call` does

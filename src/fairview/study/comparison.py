@@ -15,24 +15,29 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairview.atomic import write_atomic
 from fairview.data.datasets.registry import DATASETS
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError, Problems, option
 from fairview.methods.contract import check_trainable
+from fairview.progress import track_live
 from fairview.study.extension import check_extends, study_document
 from fairview.study.plan import Row, Selection, plan, selection_sentence
 from fairview.study.result_tables import write_tables
 from fairview.study.row_summary import Outcomes, summary_document, with_costs
 from fairview.study.trials import Notice, finished_trials, run_trials
 
+if TYPE_CHECKING:
+    import altair as alt
+    import polars as pl
+
 OWN = "own"
 """What own data is called in a trial's id."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """A finished comparison.
 
@@ -49,6 +54,42 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """The summary, with seconds and memory in each row."""
         return {"folder": str(self.folder)} | with_costs(self.summary, self.rows)
+
+    def to_frame(self) -> pl.DataFrame:
+        """A polars frame with a row per method, encoder and metric.
+
+        Columns: `method`, `encoder` (null if it has none), `metric`, `runs`; `mean`, `std`, `low` and `high` over the
+        runs; `difference`, `difference_low` and `difference_high` to the plain model with the same encoder; and
+        `undefined`, why there is no value.
+
+        Example:
+            >>> import tempfile
+            >>> import fairview as fv
+            >>> graph, folder = fv.load_dataset("german"), tempfile.mkdtemp()
+            >>> frame = fv.compare(graph, methods=["constant"], plain=False, folder=folder, workers=1).to_frame()
+            >>> frame.pivot(on="metric", index="method", values="mean").select("method", "accuracy").rows()
+            [('constant', 0.7)]
+        """
+        from fairview.study.comparison_display import comparison_frame
+
+        return comparison_frame(self)
+
+    def chart(self, figure: str | None = None) -> alt.VConcatChart:
+        """A figure of the report: `tradeoff` (the default) or `comparison`, the differences; needs altair."""
+        from fairview.report.chart import chart
+
+        return chart(self, figure)
+
+    def __repr__(self) -> str:
+        rows = ", ".join(row["label"] for row in self.summary["rows"])
+        return (
+            f"Comparison on {self.summary['graph']['source']}, {self.summary['seeds']} seeds, in {self.folder}: {rows}"
+        )
+
+    def _repr_html_(self) -> str:
+        from fairview.study.comparison_display import comparison_html
+
+        return comparison_html(self)
 
 
 def compare(
@@ -86,7 +127,7 @@ def compare(
         changes: {method: {parameter: value}}.
         plain: False leaves the plain model out, and the differences to it.
         workers: processes; by default one per core.
-        notice: for progress.
+        notice: called after each trial, for progress of your own; by default a bar is drawn.
     """
     folder = Path(folder)
     methods, encoders = ([names] if isinstance(names, str) else names for names in (methods, encoders))
@@ -103,9 +144,11 @@ def compare(
     everything = [trial for of_row in trials.values() for trial in of_row]
     finished_trials(everything, {known or OWN: graph}, folder, study_seed=study_seed)  # a journal that does not fit
     write_atomic(folder / "study.json", _json(study))
-    results = run_trials(
-        everything, {known or OWN: graph}, folder, study_seed=study_seed, workers=workers, notice=notice
-    )
+    with track_live(f"Comparing on {graph.provenance.source}") as update:
+        notice = notice or (lambda _, done, total: update(done, total))
+        results = run_trials(
+            everything, {known or OWN: graph}, folder, study_seed=study_seed, workers=workers, notice=notice
+        )
     outcomes = dict(zip(everything, results, strict=True))
     found = {row: [(trial, outcomes[trial]) for trial in of_row] for row, of_row in trials.items()}
     sentence = selection_sentence(rows, selection)

@@ -23,6 +23,7 @@ from fairview.data.datasets.registry import DATASETS
 from fairview.data.graph import NodeGraph
 from fairview.data.splits import stratified_splits
 from fairview.errors import FairviewError, InputError
+from fairview.log import warn
 from fairview.machine import available_cores, peak_memory_mb, reset_peak_memory
 from fairview.methods.estimator import Estimator
 from fairview.methods.evaluate import evaluate
@@ -239,6 +240,8 @@ def run_trials(
                 line = {"data": graphs.sha256(trial.dataset), "of": trial.to_dict()}
                 journal.append(line | {"result": outcome.model_dump(mode="json")})
                 done[trial.id] = outcome
+                if outcome.failed is not None:
+                    warn(f"{trial.id}: {outcome.failed}")
                 if notice is not None:
                     notice(outcome, len(done), len(named))
     if deaths:

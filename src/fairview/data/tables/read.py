@@ -34,6 +34,7 @@ from fairview.data.tables.recipe import (
 from fairview.data.tables.roles import apply_label, apply_sensitive, read_label, read_sensitive, read_split
 from fairview.data.tables.scaling import ScalingKind
 from fairview.errors import InputError, Problems, option, quoted
+from fairview.log import note
 
 
 def read_graph(
@@ -175,6 +176,8 @@ def read_graph(
         adjacency = _similar(recipe, x, directed, reader.table.name, notes)
     else:
         adjacency = _linked(pairs, keep, directed, notes)
+    for text in notes:
+        note(text)
     ids = tables.ids
     graph = NodeGraph(
         features=x.astype(np.float32),

@@ -1,0 +1,81 @@
+"""How does a graph look in a notebook, and as a table of its nodes?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from fairview import notebook
+from fairview.data.summary import group_facts
+from fairview.errors import some
+from fairview.groups import UNKNOWN
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from fairview.data.graph import NodeGraph
+
+NODE_COLUMNS = ("id", "label", "sensitive", "split")
+
+
+def graph_html(graph: NodeGraph) -> str:
+    """Sizes, groups, splits and what happened to the data."""
+    positive, negative = (int((graph.labels == label).sum()) for label in (1, 0))
+    unlabelled = graph.num_nodes - positive - negative
+    labels = f"{graph.classes[1]} (positive) {positive:,}, {graph.classes[0]} {negative:,}"
+    unknown = f" (unknown: {graph.sensitive_unknown:,})" if graph.sensitive_unknown else ""
+    values = {
+        "nodes": graph.num_nodes,
+        "links": f"{graph.num_edges:,}" + (", directed" if graph.adjacency.directed else ""),
+        "channels": f"{graph.num_channels:,}: {some(graph.channels, limit=8)}",
+        "labels": labels + (f", unlabelled {unlabelled:,}" if unlabelled else ""),
+        "sensitive attribute": graph.sensitive_name + unknown,
+        "links within a group": graph.homophily(),
+    }
+    groups = [
+        [group["group"], group["nodes"], group["labelled"], group["positive_rate"], group["average_degree"]]
+        for group in (group_facts(graph, code) for code in range(len(graph.groups)))
+    ]
+    splits = [
+        [name, int(mask.sum()), int((graph.labels[mask] == 1).sum()), int((graph.labels[mask] == 0).sum())]
+        for name, mask in graph.splits.items()
+    ]
+    return notebook.block(
+        f"NodeGraph: {graph.provenance.source}",
+        notebook.facts(values),
+        notebook.table(["group", "nodes", "labelled", "positive rate", "mean degree"], groups, caption="Groups"),
+        notebook.table(["split", "nodes", "positive", "negative"], splits, caption="Splits"),
+        notebook.notes(graph.provenance.notes),
+    )
+
+
+def graph_frame(graph: NodeGraph) -> pl.DataFrame:
+    """One row per node; see `NodeGraph.to_frame`."""
+    import polars as pl
+
+    splits = np.full(graph.num_nodes, UNKNOWN)
+    for place, mask in enumerate(graph.splits.values()):
+        splits[mask] = place
+    columns = {
+        "id": pl.Series(graph.ids, dtype=pl.String),
+        "label": _names(graph.classes, graph.labels),
+        "sensitive": _names(graph.groups, graph.sensitive),
+        "split": _names(tuple(graph.splits), splits),
+    }
+    for place, channel in enumerate(graph.channels):
+        name = channel
+        while name in columns or (name != channel and name in graph.channels):
+            name += "_channel"
+        columns[name] = pl.Series(graph.features[:, place])
+    return pl.DataFrame(columns)
+
+
+def _names(names: Sequence[str], codes: npt.NDArray[np.integer]) -> pl.Series:
+    """The name of each code, null where it is unknown."""
+    import polars as pl
+
+    places = pl.Series(np.where(codes == UNKNOWN, len(names), codes).astype(np.uint32))
+    return pl.Series([*names, None], dtype=pl.String).gather(places)

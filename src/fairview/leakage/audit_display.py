@@ -1,0 +1,134 @@
+"""How do audits look in a notebook, and as tables?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from fairview import notebook
+from fairview.leakage.sentences import (
+    by_strength,
+    homophily_sentence,
+    label_verdict,
+    path,
+    probe_sentence,
+    verdict,
+)
+from fairview.metrics.evaluation_display import plain, undefined_sentences
+from fairview.metrics.registry import METRICS
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from fairview.leakage.findings import ChannelFinding, GraphAudit
+    from fairview.leakage.model_audit import ModelAudit
+
+
+def graph_audit_html(audit: GraphAudit) -> str:
+    """The verdict first, then the strongest channels and the probes."""
+    document = audit.to_dict()
+    channels = [
+        [channel["name"], path(channel["correlation"]), _smallest(channel["leak_p_value"]), _verdict(channel)]
+        for channel in by_strength(document["channels"])
+    ]
+    probes = [
+        [probe.on, probe.probe, probe.auc, notebook.interval(probe.low, probe.high)]
+        for probe in audit.probes
+        if probe.auc is not None
+    ]
+    reasons = [f"{name} is undefined: {reason}" for name, reason in audit.undefined.items()]
+    sentences = [verdict(document), probe_sentence(document), label_verdict(document), homophily_sentence(document)]
+    return notebook.block(
+        f"GraphAudit of {audit.graph['source']}: {audit.graph['nodes']:,} nodes, {audit.graph['edges']:,} links",
+        *map(notebook.paragraph, sentences),
+        notebook.table(
+            ["channel", "correlation by hop", "p-value of the leak", "verdict"],
+            channels,
+            caption=f"Correlation with {audit.graph['sensitive']} over {audit.hops} hops of {audit.operator}",
+        ),
+        notebook.table(
+            ["probe of", "probe", "AUC", "95 % interval"],
+            probes,
+            caption=f"How well all channels together tell {audit.graph['sensitive']}; 0.5 is chance",
+        ),
+        notebook.notes([*reasons, *audit.notes]),
+    )
+
+
+def graph_audit_frame(audit: GraphAudit) -> pl.DataFrame:
+    """One row per channel and hop; see `GraphAudit.to_frame`."""
+    import polars as pl
+
+    numbers = ("correlation", "low", "high", "p_value", "leak_p_value")
+    schema: dict[str, Any] = {"channel": pl.String, "hop": pl.Int64} | dict.fromkeys(numbers, pl.Float64)
+    rows = [row for channel in audit.channels for row in _hops(channel)]
+    return pl.DataFrame(rows, schema=schema | {"leaking": pl.Boolean, "sensitive": pl.Boolean})
+
+
+def model_audit_html(audit: ModelAudit) -> str:
+    """The model beside what it is compared with, then the groups."""
+    metrics = [name for name in METRICS if METRICS[name].in_tables]
+    rows = [[name, *(plain(found[metric]) for metric in metrics)] for name, found in audit.rows.items()]
+    groups = [
+        [group.group, group.nodes, *(str(getattr(group, rate)) for rate in _RATES), "yes" if group.small else "no"]
+        for group in audit.groups
+    ]
+    keep = sorted(audit.keep or (), key=lambda channel: channel.keep_probability)
+    kept = [[each.name, each.keep_probability, each.correlation_before, each.correlation_after] for each in keep]
+    probes = [[each.model, each.probe, plain(each.auc), notebook.interval(each.low, each.high)]
+              for each in audit.representations]  # fmt: skip
+    encoder = f" ({audit.encoder})" if audit.encoder else ""
+    evaluated = next(iter(audit.rows.values()))
+    return notebook.block(
+        f"ModelAudit of {audit.method}{encoder} on {evaluated.nodes:,} nodes of the split '{audit.split}'",
+        notebook.table(
+            ["model", *(METRICS[metric].short for metric in metrics)],
+            rows,
+            caption="Metrics as fractions; a gap of 0 means equal",
+        ),
+        notebook.table(
+            ["group", "nodes", *(rate.replace("_", " ") for rate in _RATES), "too small to judge"],
+            groups,
+            caption="Groups, with 95 % intervals",
+        ),
+        notebook.table(
+            ["channel", "keep probability", "|correlation| before", "after one hop"],
+            kept,
+            caption="Learnt masks, the least kept channels first",
+            most=8,
+        ),
+        notebook.table(
+            ["representations of", "probe", "AUC", "95 % interval"],
+            probes,
+            caption="How well the sensitive attribute is read off the representations; 0.5 is chance",
+        ),
+        notebook.notes([*undefined_sentences(evaluated), *audit.notes]),
+    )
+
+
+_RATES = ("selection_rate", "true_positive_rate", "false_positive_rate")
+
+
+def _hops(channel: ChannelFinding) -> list[dict[str, Any]]:
+    count = channel.hops + 1
+    by_hop = {
+        name: values if values is not None else (None,) * count
+        for name in ("correlation", "low", "high", "p_value")
+        for values in [getattr(channel, name)]
+    }
+    by_hop["leak_p_value"] = (None, *(channel.leak_p_value or (None,) * channel.hops))
+    verdicts = {"leaking": channel.leaking, "sensitive": channel.sensitive}
+    return [
+        {"channel": channel.name, "hop": hop} | {name: values[hop] for name, values in by_hop.items()} | verdicts
+        for hop in range(count)
+    ]
+
+
+def _smallest(values: Sequence[float | None] | None) -> float | None:
+    return min((value for value in values or () if value is not None), default=None)
+
+
+def _verdict(channel: dict[str, Any]) -> str:
+    if channel["sensitive"]:
+        return "the sensitive attribute itself"
+    return "leaking" if channel["leaking"] else "constant" if channel["constant"] else ""

@@ -1,0 +1,88 @@
+"""How does one figure of the report get into a notebook? As an altair chart, which front ends draw inline."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, cast
+
+from fairview.errors import InputError, did_you_mean
+from fairview.leakage.findings import GraphAudit
+from fairview.optional import require
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from fairview.leakage.model_audit import ModelAudit
+    from fairview.report.figures.charts import Figure
+    from fairview.report.folder import Content
+    from fairview.study.comparison import Comparison
+
+WIDTH = 560
+NEUTRAL = "#808080"
+
+
+def chart(result: GraphAudit | ModelAudit | Comparison, figure: str | None = None) -> alt.VConcatChart:
+    """Draw a figure of the report from a result in memory.
+
+    Args:
+        result: what `audit`, `audit_model` or `compare` returned; each also has a method `chart`.
+        figure: which one; by default `leak` for a graph and `tradeoff` for models. A name that is not there is
+            answered with those that are.
+
+    Raises:
+        InputError: the result has no such figure.
+        FairviewError: altair is not installed.
+
+    Example:
+        >>> import fairview as fv
+        >>> audit = fv.audit(fv.synthetic_graph(200, seed=1), permutations=19, probes=False)
+        >>> fv.chart(audit, "leak").vconcat[0].title
+        'Correlation with group, before and after propagation'
+    """
+    altair = require("altair", extra="report", purpose="Charts need altair")
+    from fairview.report.figures import figures_of
+    from fairview.report.figures.charts import CONFIG
+
+    drawn = {found.key: found for found in figures_of(_content(result)) if found.panels}
+    chosen = _chosen(drawn, figure, type(result).__name__)
+    panels = [panel.chart.properties(title=panel.title, width=WIDTH) for panel in chosen.panels]
+    apart = dict.fromkeys(("color", "fill", "shape", "size", "strokeDash"), "independent")
+    joined = altair.vconcat(*panels).resolve_scale(**apart)
+    return cast("alt.VConcatChart", joined.configure(**_config(CONFIG)))
+
+
+def _config(config: dict[str, Any]) -> dict[str, Any]:
+    """The report's look without a background, in a grey that can be read on white and on black."""
+    axis = {"labelColor": NEUTRAL, "titleColor": NEUTRAL, "gridColor": f"{NEUTRAL}40"}
+    changes = {"title": {"color": NEUTRAL}, "legend": {"labelColor": NEUTRAL}, "axis": axis}
+    return {**config, "background": "transparent"} | {part: config[part] | more for part, more in changes.items()}
+
+
+def _chosen(drawn: dict[str, Figure], figure: str | None, kind: str) -> Figure:
+    if not drawn:
+        raise InputError(f"chart: this {kind} has nothing to draw; its numbers are undefined.")
+    first = "tradeoff" if "tradeoff" in drawn else next(iter(drawn))
+    name = first if figure is None else figure
+    if name not in drawn:
+        raise InputError(f"chart: this {kind} has no figure '{name}'.{did_you_mean(name, list(drawn))}")
+    return drawn[name]
+
+
+def _content(result: object) -> Content:
+    """What the report would read from the result's files; torch is imported only for models."""
+    from fairview.report import documents
+    from fairview.report.folder import Content
+
+    if isinstance(result, GraphAudit):
+        return Content("", audit=documents.Audit.model_validate_json(json.dumps(result.to_dict())))
+    from fairview.leakage.model_audit import ModelAudit
+    from fairview.study.comparison import Comparison
+
+    if isinstance(result, ModelAudit):
+        audit = {"kind": "audit", "version": 1, "model": result.to_dict()}
+        return Content("", audit=documents.Audit.model_validate_json(json.dumps(audit)))
+    if isinstance(result, Comparison):
+        summary = json.dumps(result.to_dict())
+        return Content("", comparison=documents.Comparison.model_validate_json(summary))
+    kind = type(result).__name__
+    raise InputError(f"chart: {kind} has no chart; expected a GraphAudit, a ModelAudit or a Comparison.")
