@@ -18,8 +18,8 @@ with warnings.catch_warnings():
     from torch_geometric.nn import GCNConv
 
     from fairview.methods.fairgnn import (
-        FairGNNNetwork,
         FairGNN,
+        FairGNNNetwork,
         adversary_loss,
         covariance,
         known_nodes,

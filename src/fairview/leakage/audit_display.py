@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fairview import notebook
-from fairview.leakage.sentences import (
-    by_strength,
-    homophily_sentence,
-    label_verdict,
-    path,
-    probe_sentence,
-    verdict,
-)
+from fairview.leakage.sentences import left_out, path, strongest, summary
 from fairview.metrics.evaluation_display import plain, undefined_sentences
 from fairview.metrics.registry import METRICS
 
@@ -28,8 +21,8 @@ def graph_audit_html(audit: GraphAudit) -> str:
     """The verdict first, then the strongest channels and the probes."""
     document = audit.to_dict()
     channels = [
-        [channel["name"], path(channel["correlation"]), _smallest(channel["leak_p_value"]), _verdict(channel)]
-        for channel in by_strength(document["channels"])
+        [label, path(channel["correlation"]), _smallest(channel["leak_p_value"]), _verdict(channel)]
+        for label, channel in strongest(document["channels"])
     ]
     probes = [
         [probe.on, probe.probe, probe.auc, notebook.interval(probe.low, probe.high)]
@@ -37,10 +30,9 @@ def graph_audit_html(audit: GraphAudit) -> str:
         if probe.auc is not None
     ]
     reasons = [f"{name} is undefined: {reason}" for name, reason in audit.undefined.items()]
-    sentences = [verdict(document), probe_sentence(document), label_verdict(document), homophily_sentence(document)]
     return notebook.block(
         f"GraphAudit of {audit.graph['source']}: {audit.graph['nodes']:,} nodes, {audit.graph['edges']:,} links",
-        *map(notebook.paragraph, sentences),
+        *map(notebook.paragraph, summary(document)),
         notebook.table(
             ["channel", "correlation by hop", "p-value of the leak", "verdict"],
             channels,
@@ -51,7 +43,7 @@ def graph_audit_html(audit: GraphAudit) -> str:
             probes,
             caption=f"How well all channels together tell {audit.graph['sensitive']}; 0.5 is chance",
         ),
-        notebook.notes([*reasons, *audit.notes]),
+        notebook.notes([*filter(None, [left_out(document["channels"])]), *reasons, *audit.notes]),
     )
 
 
@@ -128,7 +120,7 @@ def _smallest(values: Sequence[float | None] | None) -> float | None:
     return min((value for value in values or () if value is not None), default=None)
 
 
-def _verdict(channel: dict[str, Any]) -> str:
+def _verdict(channel: Mapping[str, Any]) -> str:
     if channel["sensitive"]:
         return "the sensitive attribute itself"
     return "leaking" if channel["leaking"] else "constant" if channel["constant"] else ""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import altair as alt
 
     from fairview.leakage.model_audit import ModelAudit
-    from fairview.report.figures.charts import Figure
+    from fairview.report.figures.figure import Figure
     from fairview.report.folder import Content
     from fairview.study.comparison import Comparison
 
@@ -41,7 +41,7 @@ def chart(result: GraphAudit | ModelAudit | Comparison, figure: str | None = Non
     """
     altair = require("altair", extra="report", purpose="Charts need altair")
     from fairview.report.figures import figures_of
-    from fairview.report.figures.charts import CONFIG
+    from fairview.report.figures.figure import CONFIG
 
     drawn = {found.key: found for found in figures_of(_content(result)) if found.panels}
     chosen = _chosen(drawn, figure, type(result).__name__)
@@ -74,15 +74,15 @@ def _content(result: object) -> Content:
     from fairview.report.folder import Content
 
     if isinstance(result, GraphAudit):
-        return Content("", audit=documents.Audit.model_validate_json(json.dumps(result.to_dict())))
+        return Content("", audit=documents.AuditDocument.model_validate_json(json.dumps(result.to_dict())))
     from fairview.leakage.model_audit import ModelAudit
     from fairview.study.comparison import Comparison
 
     if isinstance(result, ModelAudit):
         audit = {"kind": "audit", "version": 1, "model": result.to_dict()}
-        return Content("", audit=documents.Audit.model_validate_json(json.dumps(audit)))
+        return Content("", audit=documents.AuditDocument.model_validate_json(json.dumps(audit)))
     if isinstance(result, Comparison):
         summary = json.dumps(result.to_dict())
-        return Content("", comparison=documents.Comparison.model_validate_json(summary))
+        return Content("", comparison=documents.ComparisonDocument.model_validate_json(summary))
     kind = type(result).__name__
     raise InputError(f"chart: {kind} has no chart; expected a GraphAudit, a ModelAudit or a Comparison.")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, Field, RootModel, ValidationError
+from pydantic import BaseModel, Field, RootModel, ValidationError, model_validator
 
 from fairview.errors import InputError, command, placeholder
 from fairview.report.documents import (
@@ -25,7 +25,16 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 class MetricsDocument(RootModel[dict[str, EvaluationDocument]]):
-    """metrics.json: an evaluation per split."""
+    """metrics.json: an evaluation per split, and since version 0.2.0 of fairview the document's kind and version."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _splits(cls, document: Any) -> Any:
+        if not isinstance(document, dict):
+            return document
+        if document.get("kind", "metrics") != "metrics" or document.get("version", 2) != 2:
+            raise ValueError(f"kind {document.get('kind')!r}, version {document.get('version')!r}; expected metrics, 2")
+        return {name: value for name, value in document.items() if name not in ("kind", "version")}
 
 
 class TimingLine(BaseModel):
