@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
@@ -28,6 +29,32 @@ Source = Annotated[str | None, _columns(help="Column of the edge table [default:
 Target = Annotated[str | None, _columns(help="Column of the edge table [default: target, or the second].")]
 Directed = Annotated[bool, _edges("--directed", help="Keep edges as given instead of making them symmetric.")]
 DropUnknown = Annotated[bool, _edges("--drop-unknown", help="Drop edges to ids that the node table lacks.")]
+
+
+def _method_names(incomplete: str) -> list[str]:
+    from fairview.methods.registry import METHODS
+
+    return [name for name in METHODS if name.startswith(incomplete)]
+
+
+MethodOption = Annotated[
+    str,
+    typer.Option(
+        help="fairvgnn, vanilla, nifty, ..., or a class of your own as package.module:Class.", autocompletion=_method_names
+    ),
+]
+EncoderOption = Annotated[
+    str, typer.Option(help="gcn, gin, sage, mlp, or a function of your own as package.module:factory.")
+]
+
+
+def import_from_here(*specs: str | None) -> None:
+    """Let `package.module:Class` mean a module in the current folder too, as `python -m` does."""
+    here = str(Path.cwd())
+    if any(spec is not None and ":" in spec for spec in specs) and here not in sys.path:
+        sys.path.insert(0, here)
+
+
 DataDir = Annotated[
     Path | None,
     typer.Option(help="Folder with the datasets' files [default: $FAIRVIEW_DATA, then the user cache]."),

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,33 +14,24 @@ from fairview.cli.interrupts import terminable
 from fairview.cli.output import Format, FormatOption, percent, print_json, print_table
 from fairview.cli.reports import NoReport, report_runs
 from fairview.errors import InputError
+from fairview.progress import Update, track_live
 
 if TYPE_CHECKING:
     from fairview.data.graph import NodeGraph
+    from fairview.methods.registry import MethodEntry
+    from fairview.runs.run import EpochNotice
     from fairview.training.loop import Progress as TrainingProgress
 
-MethodName = Literal[
-    "fairvgnn",
-    "vanilla",
-    "nifty",
-    "edits",
-    "fairgnn",
-    "masking",
-    "gradient-boosting",
-    "logistic-regression",
-    "constant",
-]
-"""The names of `fairview.methods.registry`, without importing it: help must be quick."""
-
-_SHOWN = ("auc", "f1", "accuracy", "balanced_accuracy", "statistical_parity_gap", "equal_opportunity_gap")
+Maker = Callable[[int], Any]
+"""From a seed to an unfitted model."""
 
 
 @options.with_table_options(required=False)
 def train(
     tables: options.TableOptions,
     dataset: Annotated[str | None, typer.Argument(help="A known dataset; or give --nodes.")] = None,
-    method: Annotated[MethodName, typer.Option(help="What to train.")] = "fairvgnn",
-    encoder: Annotated[Literal["gcn", "gin", "sage", "mlp"], typer.Option(help="The graph neural network.")] = "gcn",
+    method: options.MethodOption = "fairvgnn",
+    encoder: options.EncoderOption = "gcn",
     preset: Annotated[
         str | None,
         typer.Option(help="Settings: paper, paper-table4, tuned, default [default: paper for known datasets]."),
@@ -63,7 +52,9 @@ def train(
     Then graph and model are audited beside a plain model, and `report.html` tells it all in one page; --no-report
     leaves that out.
 
-    Without --split or --split-seed, own tables get a stratified split drawn with seed 0.
+    Without --split or --split-seed, own tables get a stratified split drawn with seed 0. --method also takes a class of
+    your own as package.module:Class, and --encoder a function as package.module:factory, which gets the number of
+    channels and returns a torch module with forward(x, edge_index).
 
     Examples:
 
@@ -74,32 +65,38 @@ def train(
         fairview train --nodes people.csv --edges links.csv --label approved --sensitive gender --out runs/own
 
         fairview train german --set epochs=50 --set clamp_threshold=0.5 --out runs/short
-    """
-    from fairview.runs.run import summarise_seeds, train_run
-    from fairview.runs.seeds import train_seeds
 
+        fairview train german --method mypackage.mymodule:MyMethod --out runs/mine
+    """
+    from fairview.methods.registry import resolve_method
+    from fairview.runs.run import train_run
+
+    options.import_from_here(method, encoder)
+    entry = resolve_method(method)
     graph = chosen_graph(dataset, data_dir, tables)
-    make = _maker(method, encoder, preset, dataset, setting or [])
+    make = _maker(entry, encoder, preset, dataset, setting or [], graph)
     with terminable():
         if seeds is None:
-            with _bar(f"{method} on {graph.provenance.source}") as notice:
-                result = train_run(make(seed), graph, out, resume=resume, notice=notice)
+            with track_live(f"{entry.words} on {graph.provenance.source}") as update:
+                result = train_run(make(seed), graph, out, resume=resume, notice=_live(update))
         else:
-            result = _several(make, graph, out, seeds, resume, train_seeds, summarise_seeds)
+            result = _several(make, graph, out, seeds, resume)
         if not no_report and not result["interrupted"]:
             folders = [out] if seeds is None else [out / f"seed-{number}" for number in range(1, seeds + 1)]
             result["report"] = str(report_runs(folders, graph, together=None if seeds is None else out))
     if format is Format.JSON:
         print_json(result)
     else:
-        _print_result(method, graph, result, several=seeds is not None)
+        _print_result(entry.words, graph, result, several=seeds is not None)
     if result.get("interrupted"):
         typer.echo(f"interrupted: the best state so far is saved; go on with --resume --out {out}", err=True)
         raise typer.Exit(130)
 
 
-def _several(make: Any, graph: NodeGraph, out: Path, seeds: int, resume: bool, train_seeds: Any, mean: Any) -> Any:
+def _several(make: Maker, graph: NodeGraph, out: Path, seeds: int, resume: bool) -> dict[str, Any]:
     from fairview.progress import track
+    from fairview.runs.run import summarise_seeds
+    from fairview.runs.seeds import train_seeds
 
     try:
         with track(f"{seeds} seeds", total=seeds) as advance:
@@ -108,23 +105,23 @@ def _several(make: Any, graph: NodeGraph, out: Path, seeds: int, resume: bool, t
         typer.echo(f"interrupted: what is finished is kept; go on with --resume --out {out}", err=True)
         raise typer.Exit(130) from None
     seconds = {"train": sum(run["seconds"].get("train", 0.0) for run in runs)}
-    return {"run": str(out), "metrics": mean(runs), "seconds": seconds, "interrupted": False}
+    return {"run": str(out), "metrics": summarise_seeds(runs), "seconds": seconds, "interrupted": False}
 
 
-def _maker(method: str, encoder: str, preset: str | None, dataset: str | None, changes: list[str]) -> Any:
+def _maker(
+    entry: MethodEntry, encoder: str, preset: str | None, dataset: str | None, changes: list[str], graph: NodeGraph
+) -> Maker:
     """A function from seeds to models; wrong settings are found now, not after the first run."""
-    from fairview.methods.presets import preset_settings
-    from fairview.methods.registry import METHODS
-    from fairview.methods.settings import check_settings, settings_model
+    from fairview.methods.contract import channels_seen
+    from fairview.methods.encoder_spec import resolve_encoder
+    from fairview.methods.presets import default_preset, preset_settings
+    from fairview.methods.settings import check_settings
 
-    kind = METHODS[method].method
-    known = settings_model(kind).model_fields
-    settings: dict[str, Any] = {"encoder": encoder} if "encoder" in known else {}
-    if method == "fairvgnn":
-        chosen = preset or ("default" if dataset is None or encoder == "mlp" else "paper")
-        settings = preset_settings(chosen, dataset, encoder)
-    elif preset is not None:
-        raise InputError(f"--preset {preset}: presets are for the method fairvgnn.")
+    settings: dict[str, Any] = {}
+    if preset is not None and not entry.has_presets:
+        raise InputError(f"--preset {preset}: {entry.words} has no presets.")
+    if entry.has_presets and ":" not in encoder:
+        settings = preset_settings(preset or default_preset(dataset, encoder), dataset, encoder)
     for change in changes:
         name, sign, text = change.partition("=")
         if not sign:
@@ -132,62 +129,53 @@ def _maker(method: str, encoder: str, preset: str | None, dataset: str | None, c
         if name in ("encoder", "seed"):
             raise InputError(f"--set {change}: use --{name}.")
         settings[name] = options.setting_value(text)
-    check_settings(kind, settings)
 
     def make(seed: int) -> Any:
-        return kind(**settings | ({"seed": seed} if "seed" in known else {}))
+        chosen = dict(settings)
+        if "encoder" in entry.parameters:
+            channels = channels_seen(graph, chosen.get("sensitive_channels", True) is not False)
+            chosen["encoder"] = resolve_encoder(encoder, len(channels), seed=seed)
+        if "seed" in entry.parameters:
+            chosen["seed"] = seed
+        check_settings(entry.method, chosen)
+        return entry.method(**chosen)
 
+    make(1)
     return make
 
 
-@contextmanager
-def _bar(description: str) -> Iterator[Any]:
-    """A progress bar with the live metrics, on a terminal's stderr only."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+def _live(update: Update) -> EpochNotice:
+    """Beside the bar: the metrics of the last epoch, and which was the best so far."""
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[live]}"),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(description, total=None, live="")
+    def notice(progress: TrainingProgress, epochs: int) -> None:
+        val = progress.history[-1]["val"]
+        live = f"val AUC {percent(val['auc'])}  SP gap {percent(val['statistical_parity_gap'])}"
+        update(progress.epochs, epochs, f"{live}  best epoch {progress.best_epoch}")
 
-        def notice(progress: TrainingProgress, epochs: int) -> None:
-            val = progress.history[-1]["val"]
-            shown = f"val AUC {percent(val['auc'])}  SP gap {percent(val['statistical_parity_gap'])}"
-            live = f"{shown}  best epoch {progress.best_epoch}"
-            bar.update(task, completed=progress.epochs, total=epochs, live=live)
-
-        yield notice
+    return notice
 
 
-def _print_result(method: str, graph: NodeGraph, result: dict[str, Any], *, several: bool) -> None:
+def _print_result(words: str, graph: NodeGraph, result: dict[str, Any], *, several: bool) -> None:
+    from fairview.data.splits import with_default_split
     from fairview.methods.constant import Constant
     from fairview.methods.evaluate import evaluate
+    from fairview.metrics.registry import METRICS
 
+    graph, notes = with_default_split(graph)
+    shown = {name: entry.short for name, entry in METRICS.items() if entry.in_tables}
     rows = []
-    for split, found in result["metrics"].items():
-        constant = evaluate(Constant().fit(graph), graph, split=split)
-        if several:
-            cells = [_mean_and_std(found, name) for name in _SHOWN]
-        else:
-            cells = [percent(found[name]) for name in _SHOWN]
-        rows.append([split, method, *cells])
-        rows.append([split, "constant", *(percent(constant[name]) for name in _SHOWN)])
-    columns = ["split", "method", "AUC", "F1", "ACC", "bal. ACC", "SP gap", "EO gap"]
-    print_table(str(graph.provenance.source), columns, rows, caption="Percent. Gaps: 0 means equal.")
+    for split, metrics in result["metrics"].items():
+        majority = evaluate(Constant().fit(graph), graph, split=split)
+        cells = [_mean_and_std(metrics, name) if several else percent(metrics.get(name)) for name in shown]
+        rows.append([split, words, *cells])
+        rows.append([split, "majority answer", *(percent(majority[name]) for name in shown)])
+    caption = "\n".join(["Percent. Gaps: 0 means equal.", *notes])
+    print_table(str(graph.provenance.source), ["split", "method", *shown.values()], rows, caption=caption)
     typer.echo(f"{result['run']}  ({result['seconds'].get('train', 0.0):.1f} s of training)")
     if "report" in result:
         typer.echo(f"report: {result['report']}")
 
 
-def _mean_and_std(found: dict[str, Any], name: str) -> str:
-    mean, std = found["mean"][name], found["std"][name]
+def _mean_and_std(metrics: dict[str, Any], name: str) -> str:
+    mean, std = metrics["mean"].get(name), metrics["std"].get(name)
     return "undefined" if mean is None else f"{100 * mean:.2f} ± {100 * std:.2f}"

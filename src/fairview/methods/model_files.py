@@ -22,6 +22,8 @@ from fairview._version import __version__
 from fairview.atomic import write_atomic
 from fairview.errors import FairviewError, InputError, ModelFileError
 from fairview.methods.contract import Facts
+from fairview.methods.encoder_spec import Encoder as EncoderLike
+from fairview.methods.encoder_spec import resolve_encoder
 from fairview.methods.estimator import Estimator
 from fairview.methods.registry import METHODS, name_of
 from fairview.methods.settings import check_settings
@@ -69,14 +71,15 @@ def check_saveable(model: object) -> None:
 
 
 def load_model(
-    folder: str | Path, *, method: type | None = None, encoder: nn.Module | None = None, device: str = "cpu"
+    folder: str | Path, *, method: type | None = None, encoder: EncoderLike | None = None, device: str = "cpu"
 ) -> Estimator:
     """Read a model back.
 
     Args:
         folder: where `save` put it.
         method: for a model of a class of your own that is not registered, that class.
-        encoder: for a model that was trained with a module of your own, that module (its weights are replaced).
+        encoder: for a model that was trained with a module of your own, that module, whose weights are replaced, or a
+            function from the number of channels to such a module, or where that function lies, as `module:function`.
         device: where it shall compute; where it was trained makes no difference.
 
     Raises:
@@ -98,7 +101,7 @@ def load_model(
                 raise ModelFileError(
                     f"{folder}: its encoder is a module of the user's own; pass it: load_model(folder, encoder=module)."
                 )
-            parameters["encoder"] = encoder
+            parameters["encoder"] = resolve_encoder(encoder, len(document["facts"]["channels"]))
         parameters = {name: tuple(v) if isinstance(v, list) else v for name, v in parameters.items()}
         if "device" in parameters:
             parameters["device"] = device

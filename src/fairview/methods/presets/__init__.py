@@ -42,6 +42,16 @@ def preset_settings(preset: str, dataset: str | None, encoder: str) -> dict[str,
     return {"encoder": encoder} | cell
 
 
+def default_preset(dataset: str | None, encoder: str) -> str:
+    """The preset of someone who names none: the published settings where there are any, else our defaults.
+
+    Example:
+        >>> default_preset("german", "gcn"), default_preset("german", "mlp"), default_preset(None, "gcn")
+        ('paper', 'default', 'default')
+    """
+    return "paper" if has_preset("paper", dataset, encoder) else "default"
+
+
 def has_preset(preset: str, dataset: str | None, encoder: str) -> bool:
     """Whether a preset has such a cell.
 
