@@ -14,13 +14,13 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from fairview.report.figures.registry import FIGURES
 
 import fairview as fv
 from fairview.cli.main import main
 from fairview.data.datasets.registry import DATASETS
 from fairview.methods.registry import METHODS
 from fairview.metrics.registry import METRICS
+from fairview.report.figures.registry import FIGURES
 
 HERE = Path(__file__).parent
 ENTRY_POINTS = """[fairview.methods]

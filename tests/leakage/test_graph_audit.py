@@ -3,6 +3,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import re
 
 import numpy as np
 import pytest
@@ -118,10 +119,16 @@ def test_ranks_are_by_absolute_correlation(german):
 
 def test_it_reads_as_sentences(german):
     text = str(german)
-    assert "No single innocuous channel is shown to start leaking 'Gender' within 2 hops." in text
+    assert text.splitlines()[1] == (
+        "Message passing reveals Gender: from all columns together it can be guessed with AUC 0.996 after two hops, "
+        "0.91 before."
+    )
+    assert "No single column is flagged." in text
+    assert len(re.findall(r"^  \w+: [-\d]", text, re.MULTILINE)) == 15
     assert "80.48 % of the links join two nodes of the same group." in text
     leaking = quick(fv.synthetic_graph(2000, seed=1), permutations=99)
-    assert "LEAKING: 1 innocuous channel leaks 'group' after propagation: leak_strong (0.000 → 0.400 →" in repr(leaking)
+    assert "\nMessage passing reveals group in 1 of 8 columns: leak_strong.\n" in repr(leaking)
+    assert "Flagged, with the correlation with group by hop: leak_strong (0.000 → 0.400 →" in repr(leaking)
 
 
 def test_the_package_attribute_is_a_plain_function_with_its_signature():

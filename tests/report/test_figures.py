@@ -77,13 +77,13 @@ def test_leaking_channels_come_first_below_the_sensitive_one(content, made):
     assert rows[0] == "Gender"
     assert set(rows[1 : 1 + len(leaking)]) == leaking
     drawn = values(figure.panels[0], 0)
-    assert {row["name"] for row in drawn if row["series"] == "leaking"} == leaking
+    assert {row["name"] for row in drawn if row["series"] == "flagged"} == leaking
 
 
 def test_the_leak_picture_shows_sizes_and_keeps_signs_for_the_tooltip(content):
     marks = values(leak_figure(content.audit).panels[0], 1)
     assert all(row["value"] == abs(row["signed"]) for row in marks)
-    assert len(marks) == 27 * 3
+    assert len(marks) == 15 * 3
 
 
 def test_the_kept_epoch_is_drawn_and_listed(content):
@@ -102,7 +102,8 @@ def test_thinning_keeps_the_ends_and_the_kept_epoch(content):
 
 def test_flat_ends_of_the_thresholds_are_not_drawn(content):
     points = content.audit.model.thresholds.points
-    flat = [point.model_copy(update={"accuracy": 0.5, "statistical_parity_gap": 0.0, "equal_opportunity_gap": 0.0})
+    nothing = {"accuracy": 0.5, "statistical_parity_gap": 0.0, "equal_opportunity_gap": 0.0}
+    flat = [point.model_copy(update={"metrics": nothing})
             if not 20 <= place < 30 else point for place, point in enumerate(points)]  # fmt: skip
     thresholds = content.audit.model.thresholds.model_copy(update={"points": flat})
     figure = thresholds_figure(thresholds)

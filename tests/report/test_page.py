@@ -177,5 +177,6 @@ def test_thousands_of_channels_stay_readable_and_small(made, tmp_path):
     path = write_report(made.write(tmp_path, audit=audit))
     page = path.read_text()
     assert path.stat().st_size < 2_000_000
-    assert "the first 40 of 5,000 channels" in page
+    assert "The first 15 of 5,000 columns" in page
+    assert "4,985 are left out; audit.json has them all." in page
     assert "the first 300 of 5,000" in page

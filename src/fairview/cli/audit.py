@@ -56,14 +56,14 @@ def audit(
     if run is None and what is not None and (Path(what) / "seed-1").is_dir():
         raise InputError(f"{what}: holds several runs; audit one of them, such as {Path(what) / 'seed-1'}.")
     graph = _graph(what, run, data_dir, tables)
-    found = audits.audit(
+    of_graph = audits.audit(
         graph, operator=operator, hops=hops, permutations=permutations, probes=not no_probes, seed=seed
     )
-    document = found.to_dict()
+    document = of_graph.to_dict()
     if run is not None:
         from fairview.runs.evidence import audit_run
 
-        document = audit_run(run, graph, of_graph=found, probes=not no_probes, seed=seed, out=out)
+        document = audit_run(run, graph, of_graph=of_graph, probes=not no_probes, seed=seed, out=out)
     written = _write(document, run, out)
     if format is Format.JSON:
         print_json(document)
@@ -81,10 +81,10 @@ def _run_folder(what: str | None) -> Path | None:
 def _graph(what: str | None, run: Path | None, data_dir: Path | None, tables: options.TableOptions) -> NodeGraph:
     from fairview.data.datasets import load_dataset
 
-    own = tables["nodes"] is not None
-    if run is None and (what is None) != own:
+    own_tables = tables["nodes"] is not None
+    if run is None and (what is None) != own_tables:
         raise InputError("give a known dataset, a run folder, or --nodes.")
-    if own:
+    if own_tables:
         if tables["sensitive"] is None or tables["label"] is None:
             raise InputError("own tables need --label and --sensitive.")
         drawn = tables["split"] is None and tables["split_seed"] is None

@@ -35,7 +35,7 @@ def report(
 
     path = write_report(folder, figures=FORMATS if figures else None)
     written = (
-        sorted(str(found) for form in FORMATS for found in (folder / "figures").glob(f"*.{form}")) if figures else []
+        sorted(str(path) for form in FORMATS for path in (folder / "figures").glob(f"*.{form}")) if figures else []
     )
     if format is Format.JSON:
         print_json({"report": str(path), "figures": written})

@@ -109,8 +109,8 @@ def macro_auc(scores: Array, classes: Codes) -> tuple[float, Array]:
         (0.75, [0.177, -0.177, -0.177, 0.177])
     """
     columns = range(scores.shape[1]) if scores.shape[1] > 2 else [1]
-    found = [_auc(scores[:, k], classes == k) for k in columns]
-    return float(np.mean([auc for auc, _ in found])), np.mean([errors for _, errors in found], axis=0)
+    aucs = [_auc(scores[:, k], classes == k) for k in columns]
+    return float(np.mean([auc for auc, _ in aucs])), np.mean([errors for _, errors in aucs], axis=0)
 
 
 def _auc(scores: Array, positive: npt.NDArray[np.bool_]) -> tuple[float, Array]:

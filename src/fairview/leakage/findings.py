@@ -54,7 +54,8 @@ class ChannelFinding:
     leaking: bool = False
 
     def measured(self, *, leaking: bool, **values: Array | None) -> ChannelFinding:
-        plain = {name: None if found is None else tuple(found.tolist()) for name, found in values.items()}
+        """The same channel with what was measured."""
+        plain = {name: None if array is None else tuple(array.tolist()) for name, array in values.items()}
         return replace(self, leaking=leaking, **plain)  # type: ignore[arg-type]  # names and types match
 
     @property
@@ -66,10 +67,6 @@ class ChannelFinding:
     def rank_change(self) -> int | None:
         """Places climbed from hop 0 to the last: above 0, it became stronger among the channels."""
         return None if self.rank is None else self.rank[0] - self.rank[-1]
-
-    @property
-    def strongest(self) -> float:
-        return max(map(abs, self.correlation)) if self.correlation else 0.0
 
     def to_dict(self) -> dict[str, Any]:
         plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
@@ -92,10 +89,10 @@ class ProbeFinding:
     nodes: int | None = None
 
     @classmethod
-    def of(cls, on: str, hop: int, probe: str, found: CrossValidated | Undefined) -> ProbeFinding:
-        if isinstance(found, Undefined):
+    def of(cls, on: str, hop: int, probe: str, auc: CrossValidated | Undefined) -> ProbeFinding:
+        if isinstance(auc, Undefined):
             return cls(on, hop, probe, None)
-        return cls(on, hop, probe, found.auc, found.low, found.high, found.nodes)
+        return cls(on, hop, probe, auc.auc, auc.low, auc.high, auc.nodes)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -157,6 +154,7 @@ class GraphAudit:
         return tuple(channel.name for channel in self.channels if channel.leaking)
 
     def channel(self, name: str) -> ChannelFinding:
+        """What was found of one channel."""
         return next(channel for channel in self.channels if channel.name == name)
 
     def to_dict(self) -> dict[str, Any]:

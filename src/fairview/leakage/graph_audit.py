@@ -80,9 +80,9 @@ def audit(
         codes = None
         undefined |= dict.fromkeys(("correlation", "leaking", "probe"), str(error))
     degree = _degree_correlation(graph, chosen, hops, codes)
-    found = [] if codes is None or not probes else _probe(graph, chosen, hops, codes, seed)
-    notes = _notes(graph, degree, innocuous, [auc.nodes for _, _, auc in found if not isinstance(auc, Undefined)])
-    for _, _, auc in found:
+    probed = [] if codes is None or not probes else _probe(graph, chosen, hops, codes, seed)
+    notes = _notes(graph, degree, innocuous, [auc.nodes for _, _, auc in probed if not isinstance(auc, Undefined)])
+    for _, _, auc in probed:
         if isinstance(auc, Undefined):
             undefined["probe"] = auc.reason  # it is about the groups or the channels, and the same for all
     channels = _channels(graph, chosen, hops, codes, permutations, level, innocuous, seed, undefined)
@@ -98,7 +98,7 @@ def audit(
         permutations=permutations,
         channels=channels,
         degree_correlation=degree,
-        probes=tuple(ProbeFinding.of(_power(hop), hop, kind, auc) for hop, kind, auc in found),
+        probes=tuple(ProbeFinding.of(_power(hop), hop, kind, auc) for hop, kind, auc in probed),
         label_leaks=label_leaks(graph, threshold=label_leak_threshold, seed=seed),
         label_leak_threshold=label_leak_threshold,
         undefined=undefined,
@@ -129,22 +129,22 @@ def _facts(graph: NodeGraph) -> dict[str, Any]:
 
 
 def _notes(graph: NodeGraph, degree: tuple[float, ...] | None, innocuous: float, probed: list[int]) -> list[str]:
-    found = []
+    notes = []
     if graph.sensitive_unknown:
-        found.append(
+        notes.append(
             f"{graph.sensitive_unknown:,} nodes of unknown group are propagated, but in no correlation or probe"
         )
     if degree is not None and max(map(abs, degree)) >= innocuous:
         values = ", ".join(f"{value:.3f}" for value in degree)
-        found.append(
+        notes.append(
             f"the number of neighbours alone betrays the group: a constant channel would have correlation {values} at "
             "hops 0, 1, ...; every channel with a mean far from 0 takes part of it"
         )
     if probed and min(probed) < (known := graph.num_nodes - graph.sensitive_unknown):
-        found.append(f"probes saw a stratified sample of {min(probed):,} of {known:,} nodes")
+        notes.append(f"probes saw a stratified sample of {min(probed):,} of {known:,} nodes")
     if int(graph.labelled.sum()) > SAMPLE:
-        found.append(f"label leaks were sought in a stratified sample of {SAMPLE:,} labelled nodes")
-    return found
+        notes.append(f"label leaks were sought in a stratified sample of {SAMPLE:,} labelled nodes")
+    return notes
 
 
 # --- channels ---------------------------------------------------------------------------------------------------------
@@ -162,9 +162,9 @@ def _channels(
     undefined: dict[str, str],
 ) -> tuple[ChannelFinding, ...]:
     """What is known of each channel; a reason for missing intervals goes into `undefined`."""
-    own = np.array([name in graph.sensitive_channels for name in graph.channels], dtype=np.bool_)
+    is_sensitive = np.array([name in graph.sensitive_channels for name in graph.channels], dtype=np.bool_)
     plain = [
-        ChannelFinding(name=name, sensitive=bool(own[j]), constant=name in graph.constant_channels, hops=hops)
+        ChannelFinding(name=name, sensitive=bool(is_sensitive[j]), constant=name in graph.constant_channels, hops=hops)
         for j, name in enumerate(graph.channels)
     ]
     if codes is None:
@@ -172,9 +172,9 @@ def _channels(
     correlation = sensitive_correlation(graph, operator, hops)
     test = leak_test(
         graph.features, graph.adjacency, codes,
-        operator=operator, hops=hops, permutations=permutations, seed=seed, tested=~own,
+        operator=operator, hops=hops, permutations=permutations, seed=seed, tested=~is_sensitive,
     )  # fmt: skip
-    leaking = test.leaking(correlation, level=level, innocuous=innocuous) & ~own
+    leaking = test.leaking(correlation, level=level, innocuous=innocuous) & ~is_sensitive
     bounds = correlation_intervals(correlation, test, codes)
     if isinstance(bounds, Undefined):
         undefined["intervals"] = bounds.reason
@@ -185,7 +185,7 @@ def _channels(
             correlation=correlation[:, j],
             rank=rank[:, j],
             p_value=test.p_value[:, j],
-            leak_p_value=None if own[j] else test.leak_p_value[:, j],
+            leak_p_value=None if is_sensitive[j] else test.leak_p_value[:, j],
             low=None if isinstance(bounds, Undefined) else bounds[0][:, j],
             high=None if isinstance(bounds, Undefined) else bounds[1][:, j],
             leaking=bool(leaking[j]),
@@ -219,11 +219,11 @@ def _degree_correlation(
         return None
     values: npt.NDArray[Any] = np.ones((graph.num_nodes, 1))
     hop = one_hop(graph.adjacency, operator)
-    found = [0.0]
+    correlations = [0.0]
     for _ in range(hops):
         values = hop(values)
-        found.append(float(group_correlation(values, codes)[0]))
-    return tuple(found)
+        correlations.append(float(group_correlation(values, codes)[0]))
+    return tuple(correlations)
 
 
 # --- probes -----------------------------------------------------------------------------------------------------------
@@ -233,14 +233,14 @@ def _probe(graph: NodeGraph, operator: Operator, hops: int, codes: Codes, seed: 
     """(hop, kind, AUC) for each matrix and probe, the sensitive channels left out."""
     values: npt.NDArray[Any] = graph.without_channels(graph.sensitive_channels).features.astype(np.float64)
     hop = one_hop(graph.adjacency, operator)
-    found: list[Probed] = []
+    probed: list[Probed] = []
     with track("Probing", total=(hops + 1) * len(PROBES)) as advance:
         for number in range(hops + 1):
             values = hop(values) if number else values
             for kind in PROBES:
-                found.append((number, kind, probe_auc(values, codes, kind=kind, seed=seed)))
+                probed.append((number, kind, probe_auc(values, codes, kind=kind, seed=seed)))
                 advance(1)
-    return found
+    return probed
 
 
 def _power(hop: int) -> str:

@@ -37,7 +37,7 @@ def label_leaks(graph: NodeGraph, *, threshold: float = 0.95, seed: int = 0) -> 
     """
     if not 0.5 <= threshold < 1:
         raise InputError(f"label_leak_threshold: {threshold}; expected an AUC of 0.5 or more, below 1.")
-    found = []
+    leaks = []
     with track("Looking for label leaks", total=graph.num_channels) as advance:
         for column, name in enumerate(graph.channels):
             values = graph.features[:, [column]].astype(np.float64)
@@ -47,9 +47,9 @@ def label_leaks(graph: NodeGraph, *, threshold: float = 0.95, seed: int = 0) -> 
             if isinstance(outcome, Undefined):
                 return outcome  # it is about the labels, and the same for every channel
             if outcome.auc > threshold:
-                found.append(LabelLeak(name, outcome.auc))
+                leaks.append(LabelLeak(name, outcome.auc))
             advance(1)
-    return tuple(sorted(found, key=lambda leak: -leak.auc))
+    return tuple(sorted(leaks, key=lambda leak: -leak.auc))
 
 
 def _tree(seed: int) -> Any:

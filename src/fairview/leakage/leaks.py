@@ -123,7 +123,7 @@ def shuffled_correlations(
     n, d = features.shape
     generator = np.random.default_rng(seed)
     hop = one_hop(adjacency, operator, np.float32)
-    found = np.zeros((1 + permutations, hops + 1, d))
+    correlations = np.zeros((1 + permutations, hops + 1, d))
     together = max(min(_BLOCK // max(n * d, 1), _WIDTH // max(d, 1)), 1)
     with track("Shuffling", total=1 + permutations) as advance:
         for start in range(0, 1 + permutations if d else 0, together):
@@ -135,9 +135,9 @@ def shuffled_correlations(
             for number in range(hops + 1):
                 if number:
                     values = hop(values)
-                found[start : start + count, number] = group_correlation(values, codes).reshape(count, d)
+                correlations[start : start + count, number] = group_correlation(values, codes).reshape(count, d)
             advance(count)
-    return found
+    return correlations
 
 
 def check_permutations(permutations: int, level: float) -> None:
@@ -152,6 +152,6 @@ def check_permutations(permutations: int, level: float) -> None:
 def _standardised(values: Array) -> Array:
     """(v - mean) / sd over the shuffles; -inf where shuffling changes nothing, and so can't say anything."""
     spread = values.std(axis=0)
-    found = np.full_like(values, -math.inf)
-    np.divide(values - values.mean(axis=0), spread, out=found, where=spread > _RESOLUTION)
-    return found
+    standardised = np.full_like(values, -math.inf)
+    np.divide(values - values.mean(axis=0), spread, out=standardised, where=spread > _RESOLUTION)
+    return standardised

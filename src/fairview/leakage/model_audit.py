@@ -107,9 +107,9 @@ class ModelAudit:
             "encoder": self.encoder,
             "split": self.split,
             "threshold": self.threshold,
-            "rows": [_row(name, found) for name, found in self.rows.items()],
+            "rows": [_row(name, evaluation) for name, evaluation in self.rows.items()],
             "keep": None if self.keep is None else [asdict(channel) for channel in self.keep],
-            "representations": [found.to_dict() for found in self.representations],
+            "representations": [readable.to_dict() for readable in self.representations],
             "theorem2": self.theorem2.to_dict(),
             "groups": [group.to_dict() for group in self.groups],
             "scores": [group.to_dict() for group in self.scores],
@@ -120,12 +120,12 @@ class ModelAudit:
         }
 
     def __repr__(self) -> str:
-        own = next(iter(self.rows.values()))
+        first = next(iter(self.rows.values()))
         title = f"ModelAudit of {self.method}{f' ({self.encoder})' if self.encoder else ''}"
-        shown = ("auc", "accuracy", "statistical_parity_gap", "equal_opportunity_gap")
-        lines = [f"{title} on '{self.split}', {own.nodes:,} nodes"]
-        for name, found in self.rows.items():
-            lines.append(f"  {name}: " + ", ".join(f"{metric} {_short(found[metric])}" for metric in shown))
+        metrics = ("auc", "accuracy", "statistical_parity_gap", "equal_opportunity_gap")
+        lines = [f"{title} on '{self.split}', {first.nodes:,} nodes"]
+        for name, evaluation in self.rows.items():
+            lines.append(f"  {name}: " + ", ".join(f"{metric} {_short(evaluation[metric])}" for metric in metrics))
         for group in self.groups:
             small = ", small" if group.small else ""
             lines.append(f"  group '{group.group}': {group.nodes:,} nodes, selected {group.selection_rate}{small}")
@@ -188,14 +188,15 @@ def audit_model(
     method = _method_name(model)
     compared = _compared(model, graph, plain, others or {})
     rows = {name: evaluate(one, graph, split=split, intervals=True) for name, one in compared}
-    own = rows[method]
+    evaluation = rows[method]
     chosen = graph.split(split) & graph.labelled
     labels, codes = graph.labels[chosen], graph.sensitive[chosen]
     scores = _probabilities(model, graph)[chosen]
     members = [(group, codes == code) for code, group in enumerate(graph.groups)]
     keep, keep_notes = _keep(model, graph)
     readable, readable_notes = _representations(model, plain, graph, seed) if probes else ((), [])
-    unknown = [f"Without a known group, and in no group's numbers: {own.group_unknown:,}."] if own.group_unknown else []
+    nobody = evaluation.group_unknown
+    unknown = [f"Without a known group, and in no group's numbers: {nobody:,}."] if nobody else []
     return ModelAudit(
         method=method,
         encoder=_encoder_name(model),
@@ -204,7 +205,7 @@ def audit_model(
         keep=keep,
         representations=readable,
         theorem2=theorem2(model, graph),
-        groups=group_outcomes(own),
+        groups=group_outcomes(evaluation),
         scores=tuple(score_histogram(group, scores[those]) for group, those in members),
         calibration=tuple(calibration(group, labels[those], scores[those]) for group, those in members),
         roc=tuple(roc(group, labels[those], scores[those], seed=seed) for group, those in members),
@@ -220,16 +221,16 @@ def _compared(
     model: Method, graph: NodeGraph, plain: Method | None, others: Mapping[str, Method]
 ) -> list[tuple[str, Method]]:
     """The model, the plain one, the constant answer, then the others; each under a name of its own."""
-    found: list[tuple[str, Method]] = [(_method_name(model), model)]
+    models: list[tuple[str, Method]] = [(_method_name(model), model)]
     if plain is not None:
-        found.append(("plain", plain))
+        models.append(("plain", plain))
     if not isinstance(model, Constant):
-        found.append(("constant", Constant().fit(graph)))
-    found += others.items()
-    names = [name for name, _ in found]
+        models.append(("constant", Constant().fit(graph)))
+    models += others.items()
+    names = [name for name, _ in models]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(f"others: the name {quoted(twice)} is taken by the audit itself; choose another.")
-    return found
+    return models
 
 
 def _method_name(model: Method) -> str:
@@ -259,22 +260,22 @@ def _keep(model: Method, graph: NodeGraph) -> tuple[tuple[Kept, ...] | None, lis
     if not isinstance(fitted, Fitted) or fitted.mask is None:
         return None, []
     probabilities: dict[str, float] = model.keep_probability_  # type: ignore[attr-defined]
-    own = fitted.encoder.spec.propagation if isinstance(fitted.encoder, Encoder) else None
+    operator = fitted.encoder.spec.propagation if isinstance(fitted.encoder, Encoder) else None
     try:
-        before, after = np.abs(sensitive_correlation(graph, own or Operator(), 1)).tolist()
+        before, after = np.abs(sensitive_correlation(graph, operator or Operator(), 1)).tolist()
     except InputError as error:  # fewer than two groups
         return tuple(Kept(name, keep, None, None) for name, keep in probabilities.items()), [str(error)]
     places = {name: graph.channel_index(name) for name in probabilities}
-    found = [Kept(name, keep, before[places[name]], after[places[name]]) for name, keep in probabilities.items()]
-    note = [] if own else ["The encoder has no operator of its own: 'after' is one hop of the gcn operator."]
-    return tuple(found), note
+    rows = [Kept(name, keep, before[places[name]], after[places[name]]) for name, keep in probabilities.items()]
+    note = [] if operator else ["The encoder has no operator of its own: 'after' is one hop of the gcn operator."]
+    return tuple(rows), note
 
 
 def _representations(
     model: Method, plain: Method | None, graph: NodeGraph, seed: int
 ) -> tuple[tuple[Readable, ...], list[str]]:
     """Probes on the representations of the model and of the plain one, over all nodes whose group is known."""
-    found, notes = [], []
+    readable, notes = [], []
     for name, one in ((_method_name(model), model), ("plain", plain)):
         if one is None:
             continue
@@ -284,25 +285,25 @@ def _representations(
         features = one.representations(graph)
         for kind in PROBES:
             probe = probe_auc(features, graph.sensitive, kind=kind, seed=seed)
-            found.append(
+            readable.append(
                 Readable(name, kind, probe)
                 if isinstance(probe, Undefined)
                 else Readable(name, kind, probe.auc, probe.low, probe.high)
             )
-    return tuple(found), notes
+    return tuple(readable), notes
 
 
 # --- writing it down --------------------------------------------------------------------------------------------------
 
 
-def _row(name: str, found: Evaluation) -> dict[str, Any]:
-    metrics = {metric: None if isinstance(found[metric], Undefined) else found[metric] for metric in METRICS}
+def _row(name: str, evaluation: Evaluation) -> dict[str, Any]:
+    metrics = {metric: None if isinstance(evaluation[metric], Undefined) else evaluation[metric] for metric in METRICS}
     intervals = {
         metric: {"low": interval.low, "high": interval.high}
-        for metric, interval in found.intervals.items()
+        for metric, interval in evaluation.intervals.items()
         if isinstance(interval, Interval)
     }
-    return {"name": name} | metrics | {"undefined": found.undefined, "intervals": intervals}
+    return {"name": name} | metrics | {"undefined": evaluation.undefined, "intervals": intervals}
 
 
 def _short(value: Metric) -> str:

@@ -31,8 +31,8 @@ class Rate:
 
     @classmethod
     def of(cls, part: int, whole: int) -> Rate:
-        found = binomtest(part, whole).proportion_ci(confidence_level=0.95, method="wilson")
-        return cls(part / whole, float(found.low), float(found.high))
+        interval = binomtest(part, whole).proportion_ci(confidence_level=0.95, method="wilson")
+        return cls(part / whole, float(interval.low), float(interval.high))
 
     def __repr__(self) -> str:
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
@@ -68,10 +68,10 @@ class GroupOutcomes:
 
 def group_outcomes(evaluation: Evaluation) -> tuple[GroupOutcomes, ...]:
     """The outcomes of each group of an evaluation; nodes without a known group are in none."""
-    found = []
+    outcomes = []
     for group, counts in zip(evaluation.groups, evaluation.counts[1:], strict=True):
         (rejected, wrongly), (missed, hits) = counts.tolist()
-        found.append(
+        outcomes.append(
             GroupOutcomes(
                 group=group.group,
                 nodes=group.nodes,
@@ -85,7 +85,7 @@ def group_outcomes(evaluation: Evaluation) -> tuple[GroupOutcomes, ...]:
                 false_positive_rate=_rate(group.false_positive_rate, wrongly, group.nodes - group.positives),
             )
         )
-    return tuple(found)
+    return tuple(outcomes)
 
 
 def _rate(known: Metric, part: int, whole: int) -> Rate | Undefined:

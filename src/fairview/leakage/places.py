@@ -33,7 +33,7 @@ def group_places(graph: NodeGraph) -> tuple[GroupPlace, ...]:
     """
     first, second = graph.sensitive[graph.adjacency.sources], graph.sensitive[graph.adjacency.indices]
     degree = graph.adjacency.degree
-    found = []
+    places = []
     for code, name in enumerate(graph.groups):
         members = graph.sensitive == code
         ends = second[(first == code) & (second != UNKNOWN)]
@@ -43,5 +43,5 @@ def group_places(graph: NodeGraph) -> tuple[GroupPlace, ...]:
             homophily = float((ends == code).mean())
         if members.any():
             mean_degree = float(np.mean(degree[members]))
-        found.append(GroupPlace(name, int(members.sum()), homophily, mean_degree))
-    return tuple(found)
+        places.append(GroupPlace(name, int(members.sum()), homophily, mean_degree))
+    return tuple(places)

@@ -16,12 +16,10 @@ PROBES: tuple[ProbeKind, ...] = get_args(ProbeKind)
 SAMPLE = 20_000
 """Nodes a probe looks at; of more, a stratified sample."""
 
-Probe = CrossValidated
-
 
 def probe_auc(
     features: Features, codes: Codes, *, kind: ProbeKind, folds: int = 5, seed: int = 0, sample: int = SAMPLE
-) -> Probe | Undefined:
+) -> CrossValidated | Undefined:
     """The AUC with which a probe tells the groups apart, on nodes it was not fitted on.
 
     `linear` is a logistic regression on standardised columns, `nonlinear` are 100 boosted trees of eight leaves,
@@ -37,8 +35,8 @@ def probe_auc(
         sample: nodes to use at most, drawn stratified by group.
 
     Returns:
-        A `Probe` with auc, low, high (95 %) and nodes; `Undefined` if a group has fewer than two nodes in a fold, or
-        if there is no column.
+        The AUC, its 95 % interval and the number of nodes; `Undefined` if a group has fewer than two nodes in a fold,
+        or if there is no column.
 
     Example:
         >>> import numpy as np

@@ -109,9 +109,9 @@ class Roc:
 def roc(group: str, labels: Labels, scores: Scores, *, resamples: int = 1000, seed: int = 0) -> Roc:
     """The curve thinned to 100 points, the area of the whole curve, its bootstrap interval over the group's nodes."""
     evaluator = Evaluator.from_codes(labels, codes=np.zeros(len(labels), dtype=np.int16), groups=(group,))
-    found = evaluator(scores, intervals=True, resamples=resamples, seed=seed)
-    points = () if isinstance(found["auc"], Undefined) else thinned(roc_points(labels, scores))
-    return Roc(group, found["auc"], found.intervals["auc"], points)
+    evaluation = evaluator(scores, intervals=True, resamples=resamples, seed=seed)
+    points = () if isinstance(evaluation["auc"], Undefined) else thinned(roc_points(labels, scores))
+    return Roc(group, evaluation["auc"], evaluation.intervals["auc"], points)
 
 
 def roc_points(labels: Labels, scores: Scores) -> npt.NDArray[np.float64]:

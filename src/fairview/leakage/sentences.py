@@ -77,10 +77,12 @@ def links_sentence(document: AuditJSON) -> str:
 
 
 def flagged_sentence(document: AuditJSON) -> str:
-    """The flagged columns with their correlations by hop; empty if there are none."""
+    """The flagged columns with their correlations by hop; empty if there are none and the headline says so."""
     flagged = [f"{c['name']} ({path(c['correlation'])})" for c in document["channels"] if c["leaking"]]
+    if not flagged:
+        return "No single column is flagged." if headline(document).kind == "revealed" else ""
     sensitive = document["graph"]["sensitive"] or "the sensitive attribute"
-    return f"Flagged, with the correlation with {sensitive} by hop: {_names(flagged)}." if flagged else ""
+    return f"Flagged, with the correlation with {sensitive} by hop: {_names(flagged)}."
 
 
 def rule_sentence(document: AuditJSON) -> str:

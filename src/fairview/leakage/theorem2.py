@@ -155,7 +155,7 @@ def theorem2(model: object, graph: NodeGraph) -> Theorem2:
     after = output[first].mean(axis=0) - output[second].mean(axis=0)
 
     epsilon, limit = _clamp(model, fitted)
-    found = bounds(weight, difference, limit, epsilon=1.0, chi=around.chi)
+    sides = bounds(weight, difference, limit, epsilon=1.0, chi=around.chi)
     departures = _departures(encoder, epsilon, weight, limit)
     return Theorem2(
         applies=not departures,
@@ -165,9 +165,9 @@ def theorem2(model: object, graph: NodeGraph) -> Theorem2:
             graph.groups[code]: share for code in present if (share := around.share_in(graph, code)) is not None
         },
         epsilon=epsilon,
-        left=found.left,
-        printed=None if epsilon is None else found.printed,
-        corrected=None if epsilon is None else found.corrected,
+        left=sides.left,
+        printed=None if epsilon is None else sides.printed,
+        corrected=None if epsilon is None else sides.corrected,
         predicted=bounds(weight, view * difference, limit, epsilon=1.0, chi=around.chi).left,
         measured=float(np.linalg.norm(weight @ (view * after))),
         assumptions=_assumptions(graph, around, operator),
@@ -189,13 +189,13 @@ class _Neighbourhoods:
             return cls(1.0, np.where(known > 0, 1.0, np.nan))
         links = Operator(kind="sum", self_loops=operator.self_loops).matrix(graph.adjacency)
         member = sparse.csr_array(graph.sensitive[:, None] == np.arange(len(graph.groups)))
-        own = np.asarray((links @ member.astype(np.float64)).multiply(member).sum(axis=1)).ravel()
+        same = np.asarray((links @ member.astype(np.float64)).multiply(member).sum(axis=1)).ravel()
         everyone = np.asarray(links @ known) * known
         if not everyone.any():
             return None
         shares = np.full(graph.num_nodes, np.nan)
-        np.divide(own, everyone, out=shares, where=everyone > 0)
-        return cls(float(own.sum() / everyone.sum()), shares)
+        np.divide(same, everyone, out=shares, where=everyone > 0)
+        return cls(float(same.sum() / everyone.sum()), shares)
 
     def share_in(self, graph: NodeGraph, code: int) -> float | None:
         """Mean share of its own group around a node of the group; None if none has a neighbour of known group."""
@@ -215,17 +215,17 @@ def _clamp(model: Any, fitted: Fitted) -> tuple[float | None, Vector]:
 
 def _departures(encoder: Encoder, epsilon: float | None, weight: Vector, limit: Vector) -> list[str]:
     """Where the model is not the theorem's."""
-    found = []
+    departures = []
     operator = encoder.spec.propagation
     if operator is not None and operator.kind != "mean":
-        found.append(f"the operator '{operator.kind}' is not row-normalised")
+        departures.append(f"the operator '{operator.kind}' is not row-normalised")
     if isinstance(encoder, GINEncoder):
-        found.append("BatchNorm rescales what the clamped layer puts out (the numbers are from before it)")
+        departures.append("BatchNorm rescales what the clamped layer puts out (the numbers are from before it)")
     if epsilon is None:
-        found.append("the weights are not clamped")
+        departures.append("the weights are not clamped")
     elif beyond := int((np.abs(weight) > limit * (1 + _ROUNDING)).sum()):
-        found.append(f"{beyond:,} of {weight.size:,} weights lie beyond the clamp")
-    return found
+        departures.append(f"{beyond:,} of {weight.size:,} weights lie beyond the clamp")
+    return departures
 
 
 def _reason(departures: list[str], operator: Operator | None) -> str:
@@ -235,26 +235,26 @@ def _reason(departures: list[str], operator: Operator | None) -> str:
 
 
 def _assumptions(graph: NodeGraph, around: _Neighbourhoods, operator: Operator | None) -> tuple[str, ...]:
-    found = []
+    assumptions = []
     if operator is not None:
         low, high = np.nanquantile(around.shares, (0.05, 0.95))
-        found.append(
+        assumptions.append(
             f"Every node has the same share χ = {around.chi:.3f} of its own group around it (self-loops: "
             f"{operator.self_loops:g}). Here nine nodes of ten have between {low:.2f} and {high:.2f}."
         )
-    found.append(
+    assumptions.append(
         "Within a group the features come from one Gaussian, whoever the neighbours are. Only the means matter for "
         "these numbers; 'measured' beside 'predicted' shows how far off both assumptions are together."
     )
     left_out = (
         f" Nodes without a known group are left out: {graph.sensitive_unknown:,}." if graph.sensitive_unknown else ""
     )
-    found.append(f"Δμ and χ are taken over the whole graph, whatever the split.{left_out}")
-    found.append(
+    assumptions.append(f"Δμ and χ are taken over the whole graph, whatever the split.{left_out}")
+    assumptions.append(
         "'left', 'printed' and 'corrected' take the features as they are; 'predicted' and 'measured' take them under "
         "the mean of the evaluation masks, as the classifier sees them."
     )
-    return tuple(found)
+    return tuple(assumptions)
 
 
 def _at_most(left: float, right: float) -> bool:

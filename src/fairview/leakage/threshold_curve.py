@@ -89,19 +89,19 @@ def threshold_curve(
     values = {name: METRICS[name].of(by_group) for name in SHOWN[1:]}
     values = {"accuracy": core.accuracy(tables.sum(axis=-3))} | values
     explained = {
-        name: METRICS[name].explain(found[0], *_behind(name, tables[0], groups)) for name, found in values.items()
+        name: METRICS[name].explain(curve[0], *_behind(name, tables[0], groups)) for name, curve in values.items()
     }
-    undefined = {name: found.reason for name, found in explained.items() if isinstance(found, Undefined)}
-    defined = {name: found for name, found in values.items() if name not in undefined}
+    undefined = {name: curve.reason for name, curve in explained.items() if isinstance(curve, Undefined)}
+    defined = {name: curve for name, curve in values.items() if name not in undefined}
     no_band = {name: few for name in defined if METRICS[name].is_gap and (few := too_few(name, by_group[0], groups))}
     bands = {}
     if defined:
-        sure = {name: found for name, found in defined.items() if name not in no_band}
+        sure = {name: curve for name, curve in defined.items() if name not in no_band}
         bands = _bands(cells, by_group, sure, resamples, np.random.default_rng(seed))
     return ThresholdCurve(
         chosen=chosen,
         thresholds=tuple(THRESHOLDS.tolist()),
-        values={name: tuple(found.tolist()) for name, found in defined.items()},
+        values={name: tuple(curve.tolist()) for name, curve in defined.items()},
         low={name: tuple(low.tolist()) for name, (low, _) in bands.items()},
         high={name: tuple(high.tolist()) for name, (_, high) in bands.items()},
         undefined=undefined,
@@ -124,12 +124,12 @@ def _bands(
     sampled: dict[str, list[core.Rates]] = {name: [] for name in values if METRICS[name].is_gap}
     for drawn in _draws(more, resamples, generator, nodes=int(cells.sum())) if sampled else ():
         tables = _tables(drawn)[..., 1:, :, :]
-        for name, found in sampled.items():
-            found.append(deviations(name, tables, by_group))
+        for name, reaches in sampled.items():
+            reaches.append(deviations(name, tables, by_group))
     low, high = np.quantile(np.concatenate(right), ((1 - _LEVEL) / 2, (1 + _LEVEL) / 2), axis=0)
     bands = {"accuracy": (low, high)}
-    for name, found in sampled.items():
-        reach = np.nanquantile(np.concatenate(found), _LEVEL, axis=0)
+    for name, reaches in sampled.items():
+        reach = np.nanquantile(np.concatenate(reaches), _LEVEL, axis=0)
         bands[name] = np.maximum(values[name] - reach, 0.0), np.minimum(values[name] + reach, 1.0)
     return bands
 

@@ -33,11 +33,11 @@ def write_report(folder: str | Path, *, figures: Sequence[str] | None = None) ->
 
     folder = Path(folder)
     content = read_folder(folder)
-    made = figures_of(content)
+    drawn = figures_of(content)
     path = folder / "report.html"
-    write_atomic(path, page(content, made))
+    write_atomic(path, page(content, drawn))
     if figures:
-        write_figures(made, folder / "figures", figures)
+        write_figures(drawn, folder / "figures", figures)
     return path
 
 

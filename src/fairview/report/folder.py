@@ -60,6 +60,7 @@ class RunDocuments:
 
     @property
     def test(self) -> EvaluationDocument | None:
+        """The evaluation on the test split, if there is one."""
         return (self.metrics or {}).get("test")
 
 
@@ -109,11 +110,11 @@ def _check_graph(
     folder: Path, runs: tuple[RunDocuments, ...], audit: AuditDocument | None, comparison: ComparisonDocument | None
 ) -> None:
     """Numbers of one graph must not stand on one page with those of another."""
-    found = {f"{run.name or 'run'}: run.json": run.record.data.sha256 for run in runs if run.record}
-    found |= {f"{run.name or 'run'}: audit.json": run.audit.graph.sha256 for run in runs if run.audit}
-    found |= {"audit.json": audit.graph.sha256} if audit else {}
-    found |= {"summary.json": comparison.graph.sha256} if comparison else {}
-    known = {place: sha256 for place, sha256 in found.items() if sha256}
+    hashes = {f"{run.name or 'run'}: run.json": run.record.data.sha256 for run in runs if run.record}
+    hashes |= {f"{run.name or 'run'}: audit.json": run.audit.graph.sha256 for run in runs if run.audit}
+    hashes |= {"audit.json": audit.graph.sha256} if audit else {}
+    hashes |= {"summary.json": comparison.graph.sha256} if comparison else {}
+    known = {place: sha256 for place, sha256 in hashes.items() if sha256}
     if len(set(known.values())) > 1:
         first, *others = known
         other = next(place for place in others if known[place] != known[first])
@@ -153,7 +154,7 @@ def _run(folder: Path, name: str) -> RunDocuments | None:
     if metrics is None and record is None:
         return None
     label = f"seed {record.seed}" if record is not None and record.seed is not None else visible(name)
-    splits = None if metrics is None else {visible(split): found for split, found in metrics.root.items()}
+    splits = None if metrics is None else {visible(split): evaluation for split, evaluation in metrics.root.items()}
     return RunDocuments(
         label, record, splits, _history(folder / "history.jsonl"), _read(folder / "audit.json", AuditDocument)
     )
@@ -189,14 +190,14 @@ def _parse(data: bytes, model: type[_Model], place: str) -> _Model:
     try:
         return model.model_validate_json(data)
     except ValidationError as error:
-        found = error.errors(include_url=False, include_context=False, include_input=False)
-        said = [
+        problems = error.errors(include_url=False, include_context=False, include_input=False)
+        lines = [
             f"{place}: {'.'.join(str(part) for part in problem['loc']) or 'document'}: {problem['msg'].lower()}."[:400]
-            for problem in found[:5]
+            for problem in problems[:5]
         ]
-        more = [f"{place}: and {len(found) - 5:,} problems more."] if len(found) > 5 else []
+        more = [f"{place}: and {len(problems) - 5:,} problems more."] if len(problems) > 5 else []
         hint = [f"{place}: make it again with this version of fairview, or remove it."]
-        raise InputError([visible(line) for line in said + more + hint]) from None
+        raise InputError([visible(line) for line in lines + more + hint]) from None
 
 
 def _title(runs: tuple[RunDocuments, ...], audit: AuditDocument | None, comparison: ComparisonDocument | None) -> str:

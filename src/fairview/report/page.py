@@ -115,10 +115,10 @@ def _sections(content: Content) -> list[Section]:
             Section("How leaks were measured", (*facts, ("permutations", count(audit.permutations)), ("level", level)))
         )
     if content.comparison is not None:
-        asked = {name: value for name, value in content.study.items() if name not in ("kind", "version", "graph")}
+        settings = {name: value for name, value in content.study.items() if name not in ("kind", "version", "graph")}
         trials = {"splits": content.comparison.splits, "seeds": content.comparison.seeds}
         sections.append(
-            Section("Study", tuple((visible(name), _plain(value)) for name, value in (trials | asked).items()))
+            Section("Study", tuple((visible(name), _plain(value)) for name, value in (trials | settings).items()))
         )
     if record is not None:
         sections.append(Section("Settings", tuple(_settings(content, record))))
@@ -165,12 +165,12 @@ def _plain(value: Any) -> str:
 def _notes(content: Content) -> list[str]:
     """What the documents remark, but for what stands among the data already."""
     audit, run = content.audit, content.run
-    found = [*(content.comparison.notes if content.comparison else [])]
+    notes = [*(content.comparison.notes if content.comparison else [])]
     if audit is not None:
-        found += [*audit.notes, *(audit.model.notes if audit.model else [])]
-        found += [f"{name} is undefined: {reason}." for name, reason in audit.undefined.items()]
+        notes += [*audit.notes, *(audit.model.notes if audit.model else [])]
+        notes += [f"{name} is undefined: {reason}." for name, reason in audit.undefined.items()]
     told = run.record.data.notes if run is not None and run.record is not None else []
-    return [note for note in found if note not in told][:50]
+    return [note for note in notes if note not in told][:50]
 
 
 def _is_number(table: FigureTable, column: int) -> bool:

@@ -86,13 +86,13 @@ def write_page(documents: Mapping[str, Document], checks: Table, folder: Path) -
 
 
 def _figure1(document: Document) -> dict[str, Chart]:
-    found: dict[str, Chart] = {}
+    drawings: dict[str, Chart] = {}
     masked = [row for row in document.rows if "rank" in row.cell.facts]
     if masked:
-        found["fig1-ab"] = _masked_channels(masked)
+        drawings["fig1-ab"] = _masked_channels(masked)
     if document.series:
-        found["fig1-cd"] = _correlations(document.series)
-    return found
+        drawings["fig1-cd"] = _correlations(document.series)
+    return drawings
 
 
 def _masked_channels(rows: Sequence[Row]) -> Chart:
@@ -145,25 +145,27 @@ def _correlations(series: Sequence[Mapping[str, Any]]) -> Chart:
     colour = alt.Color("correlation:Q", scale=alt.Scale(scheme="redblue", domain=[-1, 1]))
     panels = []
     for dataset in dict.fromkeys(record["dataset"] for record in series):
-        found = [record for record in series if record["dataset"] == dataset]
-        records = [dict(record) | {"channel": f"{record['place']:02d} {record['channel']}"} for record in found]
+        of_dataset = [record for record in series if record["dataset"] == dataset]
+        records = [dict(record) | {"channel": f"{record['place']:02d} {record['channel']}"} for record in of_dataset]
         base = chart_of(records).encode(x=alt.X("hop:O", title="hops"), y=alt.Y("channel:N", title=None))
         texts = base.mark_text(fontSize=9).encode(text=alt.Text("correlation:Q", format=".2f"))
-        title = f"{dataset} (homophily {found[0]['homophily']:.4f})"
+        title = f"{dataset} (homophily {of_dataset[0]['homophily']:.4f})"
         panel = alt.layer(base.mark_rect().encode(color=colour), texts)
-        panels.append(panel.properties(width=WIDTH, height=20 * len({r["channel"] for r in found}), title=title))
+        panels.append(panel.properties(width=WIDTH, height=20 * len({r["channel"] for r in of_dataset}), title=title))
     return alt.hconcat(*panels)
 
 
 def _means(row: Row, metrics: Sequence[str]) -> list[dict[str, Any]]:
     """Tidy records for a chart; what is undefined is left out."""
-    cell, found = row.cell, []
+    cell, records = row.cell, []
     for metric in metrics:
         mean, std = row.mean(metric), row.std(metric) or 0.0
         if mean is not None:
             named = {"dataset": cell.dataset, "encoder": cell.encoder, "row": cell.row, "block": cell.block}
-            found.append(named | {"metric": METRICS[metric].short, "mean": mean, "low": mean - std, "high": mean + std})
-    return found
+            records.append(
+                named | {"metric": METRICS[metric].short, "mean": mean, "low": mean - std, "high": mean + std}
+            )
+    return records
 
 
 _PAGE = """<!doctype html>

@@ -28,9 +28,16 @@ def main_gaps() -> tuple[str, ...]:
     return tuple(name for name, entry in METRICS.items() if entry.is_gap and entry.in_tables)
 
 
-def is_better(metric: str, difference: float) -> bool:
-    """Whether a difference of this sign is an improvement."""
-    return (difference < 0) == (METRICS[metric].better == "lower")
+def difference_verdict(metric: str, low: float | None, high: float | None) -> str:
+    """What an interval of a difference says.
+
+    Example:
+        >>> difference_verdict("statistical_parity_gap", -0.2, -0.1), difference_verdict("auc", -0.1, 0.1)
+        ('better', "can't tell")
+    """
+    if low is None or high is None or low <= 0 <= high:
+        return "can't tell"
+    return "better" if (high < 0) == (METRICS[metric].better == "lower") else "worse"
 
 
 def method_name(method: str) -> str:
@@ -40,10 +47,8 @@ def method_name(method: str) -> str:
 
 
 def source_name(on: str) -> str:
-    """What a probe was given, in words."""
-    return {"X": "the table (X)", "S X": "the table after 1 hop (S X)", "S² X": "the table after 2 hops (S² X)"}.get(
-        on, on
-    )
+    """Where a probe looked, in words."""
+    return {"X": "in the table (X)", "S X": "after 1 hop (S X)", "S² X": "after 2 hops (S² X)"}.get(on, on)
 
 
 def encoder_name(encoder: str | None) -> str:

@@ -12,8 +12,8 @@ from fairview.report.folder import Content
 from fairview.report.words import (
     capitalised,
     count,
+    difference_verdict,
     distinct,
-    is_better,
     listed,
     main_gaps,
     metric_name,
@@ -31,18 +31,6 @@ _VERDICTS = ("better", "can't tell", "worse")
 def figure(content: Content) -> Figure | None:
     """Of a comparison."""
     return None if content.comparison is None else comparison_figure(content.comparison)
-
-
-def difference_verdict(metric: str, low: float | None, high: float | None) -> str:
-    """What an interval of a difference says.
-
-    Example:
-        >>> difference_verdict("statistical_parity_gap", -0.2, -0.1), difference_verdict("auc", -0.1, 0.1)
-        ('better', "can't tell")
-    """
-    if low is None or high is None or low <= 0 <= high:
-        return "can't tell"
-    return "better" if is_better(metric, high) else "worse"
 
 
 def comparison_figure(comparison: ComparisonDocument) -> Figure | None:

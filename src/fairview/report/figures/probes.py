@@ -57,7 +57,7 @@ def _best(guesses: list[tuple[str, ProbeRow]]) -> list[str]:
     best: dict[str, float] = {}
     for name, probe in guesses:
         best[name] = max(best.get(name, 0.0), probe.auc or 0.0)
-    return [f"{name} {number(auc, 2)}" for name, auc in best.items()]
+    return [f"{name} {number(auc)}" for name, auc in best.items()]
 
 
 def _chart(guesses: list[tuple[str, ProbeRow]]) -> alt.LayerChart:

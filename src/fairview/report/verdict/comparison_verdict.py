@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+from fairview.metrics.registry import METRICS
 from fairview.report.documents import ComparisonDocument, ComparisonRow
-from fairview.report.figures.differences import difference_verdict
 from fairview.report.verdict.parts import ReportVerdict
-from fairview.report.words import listed, metric_name, number, plural, points
+from fairview.report.words import difference_verdict, listed, metric_name, number, plural, points
 
 _GAP = "statistical_parity_gap"
 
 
 def comparison_verdict(comparison: ComparisonDocument) -> ReportVerdict:
     """Counts the models whose interval of the difference to the plain model lies below 0."""
-    found = {row.title: (row.difference or {}).get(_GAP) for row in comparison.rows}
-    judged = {title: difference_verdict(_GAP, d.low, d.high) for title, d in found.items() if d is not None}
+    differences = {row.title: (row.difference or {}).get(_GAP) for row in comparison.rows}
+    judged = {title: difference_verdict(_GAP, d.low, d.high) for title, d in differences.items() if d is not None}
     better = [title for title, word in judged.items() if word == "better"]
     useless = [row.title for row in comparison.rows if _ranks(row) is False]
     single = [row.title for row in comparison.rows if _ranks(row) is None]
-    name = metric_name(_GAP)
+    than = f"a smaller {metric_name(_GAP)} than the plain model, beyond chance"
     if judged:
-        have = "has" if len(better) == 1 else "have"
-        models = plural(len(judged), "model")
-        headline = f"{len(better)} of {models} {have} a smaller {name} than the plain model, beyond chance."
+        have = "has" if len(better) == 1 or len(judged) == 1 else "have"
+        headline = f"{len(better)} of {plural(len(judged), 'model')} {have} {than}."
+        headline = headline if better else f"No model is shown to have {than}."
     else:
         headline = f"{plural(len(comparison.rows), 'model')} compared; no difference to a plain model was measured."
     trials = f"{plural(comparison.splits or 0, 'split')} and {plural(comparison.seeds or 0, 'seed')}"
@@ -32,13 +32,11 @@ def comparison_verdict(comparison: ComparisonDocument) -> ReportVerdict:
     if useful:
         least = min(useful, key=lambda row: row.mean[_GAP] or 0.0)
         sentences.append(
-            f"The smallest mean gap of a model that is shown to rank better than chance is {points(least.mean[_GAP])} "
+            f"The smallest mean gap of a model that ranks better than chance is {points(least.mean[_GAP])} "
             f"({least.title}), with an AUC of {number(least.mean.get('auc'), 2)}."
         )
     if useless:
-        sentences.append(
-            f"Not shown to rank better than chance, so that a small gap says little: {listed(useless, 8)}."
-        )
+        sentences.append(f"Not shown to rank better than chance, so a small gap says little: {listed(useless, 8)}.")
     if single:
         sentences.append(f"Without an interval, because there is one run or all are equal: {listed(single, 8)}.")
     if comparison.selection:
@@ -47,6 +45,7 @@ def comparison_verdict(comparison: ComparisonDocument) -> ReportVerdict:
         f"{row.title}: the {metric_name(metric)} is undefined: {reason}."
         for row in comparison.rows
         for metric, reason in row.undefined.items()
+        if metric in METRICS
     ]
     return ReportVerdict(
         "good" if set(better) - {*useless, *single} else "unsure", headline, tuple(sentences), tuple(undefined[:6])

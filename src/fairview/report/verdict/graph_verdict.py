@@ -20,7 +20,7 @@ def graph_verdict(audit: AuditDocument) -> ReportVerdict:
         sentences.append(f"{percent(audit.homophily)} of the links join nodes of the same group.")
     if best is not None:
         sentences.append(
-            f"{audit.sensitive} is guessed best from all other columns of {source_name(best.on)}: AUC "
+            f"The best guess of {audit.sensitive} from all other columns is possible {source_name(best.on)}: AUC "
             f"{number(best.auc)} (95% interval {span(best)}; 0.5 is chance)."
         )
     sentences.append("No model was tested, so nothing is said about decisions.")

@@ -9,16 +9,25 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fairview.leakage.outcomes import FEW_NODES, FEW_OF_A_LABEL
+from fairview.metrics.registry import METRICS
 from fairview.report.documents import EvaluationDocument, GroupRow, MetricsRow
 from fairview.report.folder import Content
 from fairview.report.verdict.parts import Fact, ReportVerdict, Status
-from fairview.report.words import encoder_name, listed, method_name, number, percent, plural, points, span
+from fairview.report.words import (
+    capitalised,
+    encoder_name,
+    listed,
+    main_gaps,
+    method_name,
+    metric_name,
+    number,
+    percent,
+    plural,
+    points,
+    span,
+)
 
 SMALL_GAP = 0.05
-GAPS = {
-    "statistical_parity_gap": "positive predictions",
-    "equal_opportunity_gap": "positive predictions among those who are really positive",
-}
 RULE = (
     f"A gap is called small up to {100 * SMALL_GAP:.0f} percentage points, and surely small only if its whole 95% "
     f"interval is. A group is called small below {FEW_NODES} tested nodes, or below {FEW_OF_A_LABEL} of them with a "
@@ -47,52 +56,50 @@ def measure(content: Content) -> Measured | None:
             return None
         nodes = sum(group.nodes for group in model.groups) or None
         return Measured(model.rows[0], model.groups, nodes, 1)
-    shown = content.run.test if content.run and content.run.test else tests[0]
-    groups = model.groups if model and model.groups else shown.groups
-    row: MetricsRow = shown if len(tests) == 1 else _envelope(tests)
-    pairs = _widest_pairs(shown) if len(tests) == 1 else {}  # each run may have another one
-    return Measured(row, groups, shown.nodes, len(tests), pairs)
+    test = content.run.test if content.run and content.run.test else tests[0]
+    groups = model.groups if model and model.groups else test.groups
+    row: MetricsRow = test if len(tests) == 1 else _envelope(tests)
+    pairs = _widest_pairs(test) if len(tests) == 1 else {}  # each run may have another one
+    return Measured(row, groups, test.nodes, len(tests), pairs)
 
 
 def _envelope(tests: list[EvaluationDocument]) -> MetricsRow:
     """Mean over runs; an undefined value in one of them leaves the mean undefined."""
-    names = ("auc", "f1", "accuracy", "balanced_accuracy", "false_positive_rate", *GAPS, "equalized_odds_gap")
-    values: dict[str, object] = {}
+    means: dict[str, object] = {}
     intervals: dict[str, object] = {}
     undefined: dict[str, str] = {}
-    for name in names:
-        found = [test.value(name) for test in tests]
-        bounds = [test.interval(name) for test in tests]
-        numbers = [value for value in found if value is not None]
-        values[name] = sum(numbers) / len(numbers) if len(numbers) == len(found) else None
-        ends = [bound for bound in bounds if bound is not None]
-        if len(ends) == len(bounds):
-            intervals[name] = {"low": min(end[0] for end in ends), "high": max(end[1] for end in ends)}
-        if values[name] is None:
+    for name in METRICS:
+        numbers = [value for test in tests if (value := test.value(name)) is not None]
+        bounds = [interval for test in tests if (interval := test.interval(name)) is not None]
+        means[name] = sum(numbers) / len(numbers) if len(numbers) == len(tests) else None
+        if len(bounds) == len(tests):
+            intervals[name] = {"low": min(low for low, _ in bounds), "high": max(high for _, high in bounds)}
+        if means[name] is None:
             undefined[name] = next((t.undefined[name] for t in tests if name in t.undefined), "not known in every run")
-    return MetricsRow.model_validate(values | {"intervals": intervals, "undefined": undefined})
+    return MetricsRow.model_validate(means | {"intervals": intervals, "undefined": undefined})
 
 
 def _widest_pairs(test: EvaluationDocument) -> dict[str, tuple[str, float]]:
     """With more than two groups: between which two the gap is largest, and how large."""
-    found = {}
+    widest_pairs = {}
     for metric, pairs in test.pairs.items():
         defined = [pair for pair in pairs if pair.gap is not None and len(pair.groups) == 2]
         if len(pairs) > 1 and defined:
             widest = max(defined, key=lambda pair: pair.gap or 0.0)
-            found[metric] = f"{widest.groups[0]} and {widest.groups[1]}", widest.gap or 0.0
-    return found
+            widest_pairs[metric] = f"{widest.groups[0]} and {widest.groups[1]}", widest.gap or 0.0
+    return widest_pairs
 
 
 def model_verdict(content: Content, measured: Measured) -> ReportVerdict:
+    """The worst of the gaps leads, beside whether the model is of any use."""
     row, useless = measured.row, _useless(measured.row)
-    judged = {metric: _judge(row, metric) for metric in GAPS}
+    judged = {metric: _judge(row, metric) for metric in _gaps(row)}
     small = [group for group in measured.groups if is_small(group)]
     worst = next(word for word in _SEVERITY if word in judged.values())
     status, headline = _headline(worst, useless, bool(small))
     sentences = [
         _what_was_measured(content, measured),
-        *(_gap_sentence(measured, metric, judged[metric]) for metric in GAPS),
+        *(_gap_sentence(measured, metric, judged[metric]) for metric in judged),
         _usefulness(row, useless),
         *_against_plain(content, row),
     ]
@@ -108,6 +115,12 @@ def model_verdict(content: Content, measured: Measured) -> ReportVerdict:
     return ReportVerdict(status, headline, tuple(sentences), tuple(warnings), _facts(measured), RULE)
 
 
+def _gaps(row: MetricsRow) -> list[str]:
+    """The gaps to speak of; one of another package only where the document has it."""
+    return [gap for gap in main_gaps() if gap in _ALWAYS or gap in row.metrics]
+
+
+_ALWAYS = ("statistical_parity_gap", "equal_opportunity_gap")  # where they are not known, that is said
 _SEVERITY = ("clearly large", "large", "undefined", "unknown", "small but unsure", "surely small")
 
 
@@ -142,11 +155,11 @@ def _headline(worst: str, useless: bool | None, small: bool) -> tuple[Status, st
     if worst == "clearly large":
         return "bad", "The groups are treated differently: the gap is not small, and chance does not explain it."
     if worst == "large":
-        return "bad", "The gap between the groups is not small in this test; how large it is, is uncertain."
+        return "bad", "The gap between the groups is not small in this test; its true size is uncertain."
     if worst == "undefined":
         return "unsure", "A gap is undefined, so this test can't show that the groups are treated alike."
     if worst == "unknown":
-        return "unsure", "The measured gaps are small, but how sure that is, is not known."
+        return "unsure", "The measured gaps are small, but their uncertainty is unknown."
     if worst == "small but unsure" or small:
         return "unsure", "The measured gaps are small, but too few people were tested to be sure."
     if useless is None:
@@ -180,13 +193,15 @@ def _what_was_measured(content: Content, measured: Measured) -> str:
     nodes = "an unknown number of nodes" if measured.nodes is None else plural(measured.nodes, "node")
     sizes = listed([f"{group.group} {group.nodes:,}" for group in measured.groups], 6)
     by = content.audit.graph.sensitive if content.audit else ""
-    said = f"{method}{f' ({encoder})' if encoder else ''} was tested on {nodes} of {content.title} whose labels it had "
-    said += "not seen"
-    said += f", grouped{f' by {by}' if by else ''}: {sizes}." if sizes else "."
+    sentence = f"{method}{f' ({encoder})' if encoder else ''} was tested on {nodes} of {content.title} whose labels it "
+    sentence += "had not seen"
+    sentence += f", grouped{f' by {by}' if by else ''}: {sizes}." if sizes else "."
     if measured.runs > 1:
-        said += f" The numbers are means over {plural(measured.runs, 'run')}; intervals reach from the lowest end to"
-        said += " the highest."
-    return said
+        sentence += (
+            f" The numbers are means over {plural(measured.runs, 'run')}. Each interval reaches from the lowest "
+        )
+        sentence += "end of the runs' intervals to the highest."
+    return sentence
 
 
 def _text(value: object) -> str | None:
@@ -194,14 +209,14 @@ def _text(value: object) -> str | None:
 
 
 def _gap_sentence(measured: Measured, metric: str, judged: str) -> str:
-    row, what = measured.row, GAPS[metric]
+    row, what = measured.row, METRICS[metric].compares or metric_name(metric)
     if judged == "undefined":
         reason = row.undefined.get(metric) or "it was not measured"
-        said = f"The gap in {what} is undefined ({reason}): no statement can be made, and it does not count as equal."
+        sentence = f"The gap in {what} is undefined ({reason}): no statement can be made; it does not count as equal."
         if metric in measured.pairs:
             pair, gap = measured.pairs[metric]
-            said += f" Among the pairs that can be measured, it is widest between {pair}: {points(gap)}."
-        return said
+            sentence += f" Among the pairs that can be measured, it is widest between {pair}: {points(gap)}."
+        return sentence
     between = (
         f"between {measured.pairs[metric][0]}, the widest pair," if metric in measured.pairs else "between the groups"
     )
@@ -209,10 +224,10 @@ def _gap_sentence(measured: Measured, metric: str, judged: str) -> str:
     interval = row.interval(metric)
     start = f"The gap in {what} {between} is {value}"
     if interval is None:
-        return f"{start}; there is no interval, so how sure that is, is not known."
+        return f"{start}; there is no interval, so its uncertainty is unknown."
     sure = {
-        "clearly large": "surely more than small",
-        "large": "more than small in this test, though it may be small in truth",
+        "clearly large": "surely not small",
+        "large": "not small in this test, but the true gap may be small",
         "small but unsure": f"small in this test, but up to {points(interval[1])} can't be ruled out",
         "surely small": "small, and surely so",
     }[judged]
@@ -227,47 +242,42 @@ def _usefulness(row: MetricsRow, useless: bool | None) -> str:
     sure = "" if interval is None else f", 95% interval {span(interval, scale=100, digits=1)}"
     numbers = f"balanced accuracy {percent(value)}{sure}; a constant predictor has 50%"
     if useless:
-        said = (
+        sentence = (
             f"It is not shown to be better than the constant predictor ({numbers}), which has no gap at all by design."
         )
     elif useless is None:
-        said = f"It seems better than the constant predictor, but how surely is not known ({numbers})."
+        sentence = f"It seems better than the constant predictor, but there is no interval ({numbers})."
     else:
-        said = f"It is better than the constant predictor ({numbers})."
+        sentence = f"It is better than the constant predictor ({numbers})."
     auc = row.value("auc")
     if auc is not None:
-        said += f" It ranks a positive above a negative node with probability {percent(auc)} (AUC; 50% is chance)."
-    return said
+        sentence += f" It ranks a positive above a negative node with probability {percent(auc)} (AUC; 50% is chance)."
+    return sentence
 
 
-def _against_plain(content: Content, own: MetricsRow) -> list[str]:
+def _against_plain(content: Content, row: MetricsRow) -> list[str]:
     model = content.audit.model if content.audit else None
     if model is None or len(model.rows) < 2:
         return []
-    plain = next((row for row in model.rows[1:] if row.name in ("plain", "vanilla")), None)
+    plain = next((other for other in model.rows[1:] if other.name in ("plain", "vanilla")), None)
     metric = "statistical_parity_gap"
-    if plain is None or plain.value(metric) is None or own.value(metric) is None:
+    if plain is None or plain.value(metric) is None or row.value(metric) is None:
         return []
-    a, b = own.interval(metric), plain.interval(metric)
+    a, b = row.interval(metric), plain.interval(metric)
     overlap = a is not None and b is not None and a[0] <= b[1] and b[0] <= a[1]
-    said = f"The plain model, tested on the same nodes, has a gap of {points(plain.value(metric))}"
-    said += f" (95% interval {span(b, scale=100, digits=1)})" if b else ""
-    said += f" and an AUC of {number(plain.value('auc'), 2)}, against {number(own.value('auc'), 2)} here."
-    return [
-        said + (" The two intervals overlap, so this test alone does not show which gap is smaller." if overlap else "")
-    ]
-
-
-_FACTS = {
-    "statistical_parity_gap": "Gap in positive predictions",
-    "equal_opportunity_gap": "Gap among the truly positive",
-}
+    sentence = f"The plain model, tested on the same nodes, has a gap of {points(plain.value(metric))}"
+    sentence += f" (95% interval {span(b, scale=100, digits=1)})" if b else ""
+    sentence += f" and an AUC of {number(plain.value('auc'), 2)}, against {number(row.value('auc'), 2)} here."
+    if overlap:
+        sentence += " The two intervals overlap, so this test alone does not show which gap is smaller."
+    return [sentence]
 
 
 def _facts(measured: Measured) -> tuple[Fact, ...]:
     row = measured.row
     facts = []
-    for metric, name in _FACTS.items():
+    for metric in _gaps(row):
+        name = f"Gap in {METRICS[metric].compares}" if METRICS[metric].compares else capitalised(metric_name(metric))
         interval = row.interval(metric)
         detail = "no interval" if interval is None else f"95% interval {span(interval, scale=100, digits=1)}"
         facts.append(Fact(name, points(row.value(metric)), "" if row.value(metric) is None else detail))
