@@ -128,6 +128,8 @@ class _Worker:
                 ) from None
         if isinstance(answer, _Crash):
             raise RuntimeError(f"{self._task}\n{answer.trace}")
+        if isinstance(answer, FairviewError):
+            raise answer
         self.ready, self.busy = True, False
         return self._task, answer
 
@@ -179,6 +181,8 @@ def _serve(pipe: Connection, work: Callable[[Any, Any], Any]) -> None:
             answer = work(task, common)
         except MemoryError:
             answer = Death("it ran out of memory")
+        except FairviewError as error:
+            answer = error
         except Exception:
             answer = _Crash(traceback.format_exc())
         pipe.send(answer)

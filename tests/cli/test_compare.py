@@ -35,7 +35,7 @@ def test_json_is_the_summary_with_the_costs_and_nothing_else_is_printed(run, fol
     assert (outcome.code, outcome.err) == (0, "")
     found = json.loads(outcome.out)
     assert found["folder"] == str(folder)
-    assert [row["label"] for row in found["rows"]] == ["Constant", "Plain model · GCN", "FairVGNN · GCN"]
+    assert [row["label"] for row in found["rows"]] == ["Majority answer", "Plain model · GCN", "FairVGNN · GCN"]
     assert found["rows"][0]["mean"]["accuracy"] == 0.7
     assert found["rows"][2]["settings"]["epochs"] == 2
     assert found["rows"][2]["settings"]["clamp_threshold"] == 0.1, "the paper's cell, by default"
@@ -48,7 +48,7 @@ def test_the_table_has_the_rows_the_rule_and_how_the_intervals_were_made(run, fo
     outcome = run(*GERMAN, "--out", folder)
     assert (outcome.code, outcome.err) == (0, ""), "all was done already"
     for text in (
-        "bal. ACC", "FPR", "rank", "Pareto", "s/run", "(looks at", "FairVGNN", "±", "One rule for all",
+        "bal. ACC", "FPR", "rank", "Pareto", "s/run", "Majority answer", "FairVGNN", "±", "One rule for all",
         "95 % t interval", "Seeds: 2. Splits: 1 (the graph's own split).", "Against the plain model",
     ):  # fmt: skip
         assert text in outcome.out, text
@@ -75,7 +75,7 @@ def test_another_comparison_in_the_same_folder_is_refused(run, folder):
         (("--encoders", "gcnn"), "no encoder 'gcnn'. Did you mean 'gcn'?"),
         (("--set", "epochs=3"), "--set epochs=3: expected METHOD.NAME=VALUE, for example --set fairvgnn.epochs=50."),
         (("--set", "vanilla.epochs=no"), "Vanilla: epochs='no'"),
-        (("--set", "vanilla.seed=3"), "--set vanilla.seed: use --seeds."),
+        (("--set", "vanilla.seed=3"), "vanilla.seed: use `seeds`."),
     ],
 )
 def test_wrong_words_are_answered_with_help_and_nothing_is_written(run, tmp_path, arguments, message):
@@ -140,3 +140,92 @@ def test_logs_get_a_line_now_and_then_with_the_time_left(capsys, monkeypatch):
         for done in (3, 4, 5):
             notice(result, done, 8)
     assert capsys.readouterr().err == ("resuming: 2 of 8 trials are done already\n4 of 8 trials, about 40 s left\n")
+
+
+# --- methods and encoders of one's own --------------------------------------------------------------------------------
+
+MINE = """
+import numpy as np
+import torch
+
+
+class Share:
+    def __init__(self, plus=0.0):
+        self.plus = plus
+
+    def fit(self, graph):
+        self.share = graph.labels[graph.split("train") & graph.labelled].mean() + self.plus
+
+    def predict_proba(self, graph):
+        positive = np.clip(self.share + 0.1 * np.tanh(graph.features[:, 0]), 0, 1)
+        return np.stack([1 - positive, positive], axis=1)
+
+
+class Broken(Share):
+    def fit(self, graph):
+        raise ZeroDivisionError("by nothing")
+
+
+def narrow(channels):
+    return Narrow(channels)
+
+
+class Narrow(torch.nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.linear = torch.nn.Linear(channels, 2)
+
+    def forward(self, x, edge_index):
+        return self.linear(x)
+"""
+
+
+@pytest.fixture
+def my_folder(tmp_path, monkeypatch):
+    (tmp_path / "mine_compared.py").write_text(MINE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", [*__import__("sys").path])
+    yield tmp_path
+    __import__("sys").modules.pop("mine_compared", None)
+
+
+def test_a_method_and_an_encoder_of_the_current_folder_are_compared_in_several_processes(run, my_folder):
+    outcome = run(
+        "compare", "german", "--methods", "mine_compared:Share,vanilla", "--encoders", "mine_compared:narrow",
+        "--set", "mine_compared:Share.plus=0.1", "--set", "vanilla.epochs=2", "--seeds", "1", "--workers", "2",
+        "--no-report", "--out", "out", "--format", "json",
+    )  # fmt: skip
+    assert outcome.code == 0, outcome.err
+    rows = {row["label"]: row for row in json.loads(outcome.out)["rows"]}
+    assert list(rows) == ["Majority answer", "Share", "Plain model · narrow"]
+    assert rows["Share"]["settings"] == {"plus": 0.1}
+    assert rows["Share"]["method"] == "mine_compared:Share"
+    assert rows["Majority answer"]["unranked"] == "It gives everybody the same answer: a yardstick, not a competitor."
+    assert rows["Share"]["unranked"] is None
+
+
+@pytest.mark.parametrize(
+    ("option", "spec", "message"),
+    [
+        ("--methods", "mine_compared:Shar", "method 'mine_compared:Shar': can't be imported (module 'mine_compared' "),
+        ("--methods", "mine_compared:narrow", "method 'mine_compared:narrow': is no class; expected package."),
+        ("--methods", "mine_compared:Narrow", "method Narrow: it has no fit and no predict_proba; a method"),
+        ("--methods", "no_such_module:A", "method 'no_such_module:A': can't be imported (No module named "),
+        ("--encoders", "mine_compared:MINE", "encoder 'mine_compared:MINE': can't be imported"),
+        ("--encoders", "mine_compared:np.pi", "encoder 'mine_compared:np.pi': is a float; expected a function"),
+    ],
+)  # fmt: skip
+def test_wrong_specs_are_named(run, my_folder, option, spec, message):
+    outcome = run("compare", "german", option, spec, "--out", "out")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert message in outcome.err
+    assert not (my_folder / "out").exists()
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_method_that_raises_is_named_with_the_line(run, my_folder, workers):
+    outcome = run("compare", "german", "--methods", "mine_compared:Broken,mine_compared:Share", "--no-plain",
+                  "--workers", workers, "--out", "out")  # fmt: skip
+    assert outcome.code == 1
+    assert "mine_compared:Broken: it raised ZeroDivisionError: by nothing (" in outcome.err
+    assert "mine_compared.py, line 20). Finished trials are kept" in outcome.err

@@ -34,7 +34,7 @@ def table(path: Path) -> list[dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def finished(graph, tmp_path_factory):
-    """FairVGNN, the plain model and the constant; two seeds on two splits."""
+    """FairVGNN, the plain model and the majority answer; two seeds on two splits."""
     return quick(graph, tmp_path_factory.mktemp("finished"), splits=2)
 
 
@@ -53,7 +53,7 @@ def counted(monkeypatch):
 # --- the rows ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_constant_and_the_plain_model_are_always_there():
+def test_the_majority_answer_and_the_plain_model_are_always_there():
     rows = plan(["fairvgnn", "logistic-regression"], ["gcn", "gin"])
     assert [(row.method, row.encoder) for row in rows] == [
         ("constant", None),
@@ -177,12 +177,12 @@ def test_the_summary_declares_its_rules_and_holds_no_clock(finished):
     assert shown["rows"][1]["seconds"] == pytest.approx(np.mean(seconds), abs=1e-3)
 
 
-def test_a_model_that_says_yes_to_all_is_called_close_to_the_constant(graph, tmp_path):
+def test_a_model_that_gives_everybody_the_same_answer_is_named(graph, tmp_path):
     found = quick(graph, tmp_path, methods=[], seeds=1, changes={"vanilla": {"epochs": 1, "learning_rate": 1e-9}})
     near = [abs(row["mean"]["balanced_accuracy"] - 0.5) <= 0.02 for row in found.summary["rows"]]
-    said = any("Plain model · GCN is close to the constant predictor" in note for note in found.summary["notes"])
+    said = any("Plain model · GCN is close to the same answer for everybody" in note for note in found.summary["notes"])
     assert said == near[1]
-    assert "Constant: a single run has no interval." in found.summary["notes"]
+    assert "Majority answer: a single run has no interval." in found.summary["notes"]
     assert found.summary["rows"][0]["low"]["auc"] is None
 
 
@@ -231,7 +231,7 @@ def test_more_seeds_methods_and_encoders_are_added_to_what_is_there(graph, tmp_p
     grown = quick(graph, tmp_path / "grown", seeds=2, encoders=["gcn", "mlp"])
     whole = quick(graph, tmp_path / "whole", seeds=2, encoders=["gcn", "mlp"])
     assert contents(grown.folder) == contents(whole.folder)
-    assert len(counted) == 9 + 9, "a constant, four plain runs and four of FairVGNN, each once"
+    assert len(counted) == 9 + 9, "a majority answer, four plain runs and four of FairVGNN, each once"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairview.study.statistics import Rank, Run, difference, estimate, pareto, ranks, t_interval
+from fairview.study.statistics import Rank, RunMetrics, difference, estimate, pareto, ranks, t_interval
 from fairview.undefined import Undefined
 
 NAMES = ("auc", "f1", "accuracy", "statistical_parity_gap", "equal_opportunity_gap")
@@ -16,7 +16,7 @@ NAMES = ("auc", "f1", "accuracy", "statistical_parity_gap", "equal_opportunity_g
 def runs(*values, splits=None):
     splits = splits or [0] * len(values)
     return [
-        Run(split, 1 + splits[:i].count(split), {"auc": value})
+        RunMetrics(split, 1 + splits[:i].count(split), {"auc": value})
         for i, (split, value) in enumerate(zip(splits, values, strict=True))
     ]
 

@@ -24,9 +24,15 @@ def compare(
     tables: options.TableOptions,
     dataset: Annotated[str | None, typer.Argument(help="A known dataset; or give --nodes.")] = None,
     methods: Annotated[
-        str, typer.Option(help="Separated by commas; constant and vanilla are always added.")
+        str,
+        typer.Option(
+            help="Names, or package.module:Class, separated by commas; the majority answer and the plain model are "
+            "always added."
+        ),
     ] = "fairvgnn,logistic-regression",
-    encoders: Annotated[str, typer.Option(help="gcn, gin, sage, mlp; separated by commas.")] = "gcn",
+    encoders: Annotated[
+        str, typer.Option(help="gcn, gin, sage, mlp, or package.module:factory; separated by commas.")
+    ] = "gcn",
     seeds: Annotated[int, typer.Option(help="Seeds 1 to N of each method.", min=1)] = 5,
     splits: Annotated[
         int, typer.Option(help="1: the data's own split. N > 1: N stratified splits instead.", min=1)
@@ -43,13 +49,16 @@ def compare(
     setting: Annotated[
         list[str] | None, typer.Option("--set", help="Change a parameter: --set fairvgnn.epochs=50; repeat it.")
     ] = None,
+    mixed_machines: Annotated[
+        bool, typer.Option("--mixed-machines", help="Go on in a folder from another processor, and say so in it.")
+    ] = False,
     no_plain: Annotated[bool, typer.Option("--no-plain", help="Leave out the plain model (vanilla).")] = False,
     no_report: Annotated[bool, typer.Option("--no-report", help="Leave out the HTML report.")] = False,
     workers: Annotated[int | None, typer.Option(help="Processes [default: one per core].", min=1)] = None,
     data_dir: options.DataDir = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
-    """Compare methods over seeds and splits, beside the plain model and the predictor that looks at nothing.
+    """Compare methods over seeds and splits, beside the plain model and the majority answer.
 
     Stopped or killed, the same command goes on where it was; with more methods, encoders, seeds or splits it adds them.
 
@@ -62,14 +71,17 @@ def compare(
         fairview compare --nodes people.csv --label approved --sensitive gender --splits 5 --out runs/own
 
         fairview compare german --set fairvgnn.epochs=50 --set vanilla.hidden=32 --out runs/short
+
+        fairview compare german --methods mypackage.mymodule:MyMethod --out runs/mine
     """
     from fairview.study.comparison import compare as run_comparison
 
     graph = chosen_graph(dataset, data_dir, tables)
     changes = _changes(setting or [])
+    options.import_from_here(methods, encoders)
     try:
         with terminable(), follow_trials(f"Comparing on {graph.provenance.source}") as notice:
-            found = run_comparison(
+            comparison = run_comparison(
                 graph,
                 methods=_names(methods),
                 encoders=_names(encoders),
@@ -82,6 +94,7 @@ def compare(
                 changes=changes,
                 plain=not no_plain,
                 workers=workers,
+                mixed_machines=mixed_machines,
                 notice=notice,
             )
     except KeyboardInterrupt:
@@ -92,27 +105,27 @@ def compare(
 
         write_report(out)
     if format is Format.JSON:
-        print_json(found.to_dict())
+        print_json(comparison.to_dict())
     else:
-        print_comparison(found)
+        print_comparison(comparison)
 
 
-def print_comparison(found: Comparison) -> None:
+def print_comparison(comparison: Comparison) -> None:
     """Rows below each other; mean ± standard deviation, and the interval of the mean below it."""
-    document, shown = found.to_dict(), _shown()
-    columns = ["", *shown.values(), "rank", "Pareto", "s/run", "MB"]
+    document, columns = comparison.to_dict(), _columns()
+    heads = ["", *columns.values(), "rank", "Pareto", "s/run", "MB"]
     cells = [
         [
-            row["label"] + ("\n(looks at nothing)" if row["method"] == "constant" else ""),
-            *(_cell(row, metric) for metric in shown),
-            f"{row['rank']['average']:.1f}",
+            row["label"],
+            *(_cell(row, metric) for metric in columns),
+            "-" if row["unranked"] else f"{row['rank']['average']:.1f}",
             "yes" if row["pareto"] else "",
             f"{row['seconds']:.1f}",
             f"{row['memory_mb']:.0f}",
         ]
         for row in document["rows"]
     ]
-    reasons = [text for row in document["rows"] for text in _reasons(row, shown)]
+    reasons = [text for row in document["rows"] for text in _reasons(row, columns)]
     facts = [
         f"Percent on the test nodes, mean ± std; below it the interval. {_runs(document)}",
         document["selection"],
@@ -122,34 +135,34 @@ def print_comparison(found: Comparison) -> None:
         *document["notes"],
         *reasons,
     ]
-    print_table(str(document["graph"]["source"]), columns, cells, caption="\n".join(facts))
+    print_table(str(document["graph"]["source"]), heads, cells, caption="\n".join(facts))
     _print_differences(document)
-    typer.echo(str(found.folder))
+    typer.echo(str(comparison.folder))
 
 
-def _reasons(row: Mapping[str, Any], shown: Mapping[str, str]) -> list[str]:
+def _reasons(row: Mapping[str, Any], columns: Mapping[str, str]) -> list[str]:
     """Why a row lacks values, each reason once."""
-    found: dict[str, list[str]] = {}
+    by_reason: dict[str, list[str]] = {}
     for metric, reason in row["undefined"].items():
-        if metric in shown:
-            found.setdefault(reason, []).append(shown[metric])
+        if metric in columns:
+            by_reason.setdefault(reason, []).append(columns[metric])
     return [
         f"{row['label']}: {', '.join(names)} {'is' if len(names) == 1 else 'are'} {reason}."
-        for reason, names in found.items()
+        for reason, names in by_reason.items()
     ]
 
 
 def _print_differences(document: Mapping[str, Any]) -> None:
-    shown = _shown()
+    columns = _columns()
     rows = [row for row in document["rows"] if row["difference"] is not None]
     if not rows:
         return
-    cells = [[row["label"], *(_difference(row["difference"][metric]) for metric in shown)] for row in rows]
+    cells = [[row["label"], *(_difference(row["difference"][metric]) for metric in columns)] for row in rows]
     caption = "Points, pairs with the same split and seed; below it the interval. Gaps: below 0 is fairer."
-    print_table("Against the plain model with the same encoder", ["", *shown.values()], cells, caption=caption)
+    print_table("Against the plain model with the same encoder", ["", *columns.values()], cells, caption=caption)
 
 
-def _shown() -> dict[str, str]:
+def _columns() -> dict[str, str]:
     """Metrics and their short names; odds, the larger of two gaps, say little more."""
     from fairview.metrics.registry import METRICS
 
@@ -164,17 +177,15 @@ def _cell(row: Mapping[str, Any], metric: str) -> str:
     mean, std, low, high = (row[part][metric] for part in ("mean", "std", "low", "high"))
     if mean is None:
         return "undefined"
-    shown = f"{100 * mean:.1f}" + ("" if row["runs"] == 1 else f" ± {100 * std:.1f}")
-    return shown if low is None else f"{shown}\n{100 * low:.1f} to {100 * high:.1f}"
+    text = f"{100 * mean:.1f}" + ("" if row["runs"] == 1 else f" ± {100 * std:.1f}")
+    return text if low is None else f"{text}\n{100 * low:.1f} to {100 * high:.1f}"
 
 
-def _difference(found: Mapping[str, float | None]) -> str:
-    if found["mean"] is None:
+def _difference(estimate: Mapping[str, float | None]) -> str:
+    mean, low, high = (estimate[part] for part in ("mean", "low", "high"))
+    if mean is None:
         return "undefined"
-    shown = f"{100 * found['mean']:+.1f}"
-    if found["low"] is None or found["high"] is None:
-        return shown
-    return f"{shown}\n{100 * found['low']:+.1f} to {100 * found['high']:+.1f}"
+    return f"{100 * mean:+.1f}" + ("" if low is None or high is None else f"\n{100 * low:+.1f} to {100 * high:+.1f}")
 
 
 def _names(text: str) -> Sequence[str]:
@@ -183,11 +194,11 @@ def _names(text: str) -> Sequence[str]:
 
 def _changes(settings: Sequence[str]) -> dict[str, dict[str, Any]]:
     """What --set says, by method."""
-    found: dict[str, dict[str, Any]] = {}
+    changes: dict[str, dict[str, Any]] = {}
     for text in settings:
         place, sign, value = text.partition("=")
-        method, point, name = place.partition(".")
+        method, point, name = place.rpartition(".")
         if not (sign and point and method and name):
             raise InputError(f"--set {text}: expected METHOD.NAME=VALUE, for example --set fairvgnn.epochs=50.")
-        found.setdefault(method, {})[name] = options.setting_value(value)
-    return found
+        changes.setdefault(method, {})[name] = options.setting_value(value)
+    return changes

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from fairview.errors import InputError
+from fairview.errors import InputError, quoted
 from fairview.registry import Registry
 
 _SPEC = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
@@ -47,12 +47,18 @@ class MethodEntry:
     @property
     def method(self) -> Any:
         """The class, imported when it is first asked for."""
-        return _class_of(self.target) if isinstance(self.target, str) else self.target
+        return import_object(self.target, "method") if isinstance(self.target, str) else self.target
 
     @property
     def parameters(self) -> tuple[str, ...]:
         """The names of its parameters."""
-        return tuple(name for name in inspect.signature(self.method).parameters)
+        found = inspect.signature(self.method).parameters.values()
+        return tuple(p.name for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
+
+    @property
+    def importable(self) -> bool:
+        """Whether another process can find its class; it can't in `__main__`, or inside a function."""
+        return isinstance(self.target, str) or is_importable(self.target)
 
     @property
     def search_space(self) -> dict[str, Any]:
@@ -80,10 +86,9 @@ METHODS = Registry(
         ),
         MethodEntry(
             name="constant",
-            words="constant predictor",
+            words="majority answer",
             target="fairview.methods.constant:Constant",
-            label="Constant",
-            summary="Gives every node the same answer.",
+            summary="Gives every node the answer of most training labels.",
             looks_at_nothing=True,
         ),
         MethodEntry(
@@ -140,7 +145,7 @@ def register_method(entry: MethodEntry) -> MethodEntry:
 
 
 def resolve_method(method: str | type | object) -> MethodEntry:
-    """The entry of a method: by its name, as `module:Class`, or of a class or an instance of your own.
+    """The entry of a method: by its name, as `package.module:Class`, or of a class or an instance of your own.
 
     Raises:
         InputError: there is no such method, or it lacks `fit` or `predict_proba`.
@@ -152,9 +157,13 @@ def resolve_method(method: str | type | object) -> MethodEntry:
     if isinstance(method, MethodEntry):
         return method
     if isinstance(method, str):
+        if method in _LOCAL:
+            return _LOCAL[method]
         if method in METHODS or not _SPEC.fullmatch(method):
             return METHODS[method]
-        target = _class_of(method)
+        target = import_object(method, "method")
+        if not isinstance(target, type):
+            raise InputError(f"method '{method}': is no class; expected package.module:Class.")
     else:
         target = method if isinstance(method, type) else type(method)
     for entry in METHODS.values():
@@ -163,17 +172,56 @@ def resolve_method(method: str | type | object) -> MethodEntry:
     lacking = [name for name in ("fit", "predict_proba") if not callable(getattr(target, name, None))]
     if lacking:
         raise InputError(f"method {target.__name__}: it has no {' and no '.join(lacking)}; a method needs both.")
-    return MethodEntry(name=spec_of(target), words=target.__name__, target=target, label=target.__name__)
+    entry = MethodEntry(name=spec_of(target), words=target.__name__, target=target, label=target.__name__)
+    if not entry.importable:
+        _LOCAL[entry.name] = entry
+    return entry
 
 
-def spec_of(kind: type) -> str:
-    """Where a class lies, as `module:Class`.
+_LOCAL: dict[str, MethodEntry] = {}
+"""Methods that only this process knows, by `module:Class`."""
+
+
+def settings_of(model: object) -> dict[str, Any]:
+    """The parameters of an unfitted model: what `get_params` says, else its attributes named like them.
+
+    Raises:
+        InputError: neither tells them.
+    """
+    if callable(getattr(model, "get_params", None)):
+        return dict(model.get_params(deep=False))  # type: ignore[attr-defined]
+    names = resolve_method(model).parameters
+    variable = any(
+        p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in inspect.signature(type(model)).parameters.values()
+    )
+    absent = [name for name in names if not hasattr(model, name)]
+    if absent or variable:
+        which = f"its parameters {quoted(absent)} are no attributes" if absent else "its __init__ takes any arguments"
+        raise InputError(
+            f"method {type(model).__name__}: can't tell the settings of this instance ({which}). Derive it from "
+            "fv.Estimator or scikit-learn's BaseEstimator, or pass the class."
+        )
+    return {name: getattr(model, name) for name in names}
+
+
+def spec_of(thing: Any) -> str:
+    """Where a class or function lies, as `module:name`.
 
     Example:
         >>> spec_of(MethodEntry)
         'fairview.methods.registry:MethodEntry'
     """
-    return f"{kind.__module__}:{kind.__qualname__}"
+    return f"{thing.__module__}:{thing.__qualname__}"
+
+
+def is_importable(thing: Any) -> bool:
+    """Whether another process finds a class or function by its `module:name`."""
+    if thing.__module__ in ("__main__", "__mp_main__") or "<" in thing.__qualname__:
+        return False
+    try:
+        return import_object(spec_of(thing), "object") is thing
+    except InputError:
+        return False
 
 
 def name_of(model: object) -> str:
@@ -181,14 +229,21 @@ def name_of(model: object) -> str:
     return resolve_method(model).name
 
 
-def _class_of(spec: str) -> type[Any]:
+def import_object(spec: str, kind: str) -> Any:
+    """What `package.module:name` stands for.
+
+    Raises:
+        InputError: it can't be imported; `kind` says what was looked for.
+    """
     module, _, name = spec.partition(":")
     try:
-        found: Any = importlib.import_module(module)
+        target: Any = importlib.import_module(module)
         for part in name.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise InputError(f"method '{spec}': can't be imported ({error}).") from None
-    if not isinstance(found, type):
-        raise InputError(f"method '{spec}': is no class.")
-    return found
+            target = getattr(target, part)
+    except Exception as error:
+        reason = str(error) if isinstance(error, ImportError | AttributeError) else f"{type(error).__name__}: {error}"
+        raise InputError(
+            f"{kind} '{spec}': can't be imported ({reason}). Expected package.module:name, in a package that is "
+            "installed or in the current folder."
+        ) from error
+    return target

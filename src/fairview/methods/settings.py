@@ -13,15 +13,17 @@ from fairview.errors import Problems, did_you_mean
 
 @functools.cache
 def settings_model(method: Any) -> type[BaseModel]:
-    """A pydantic model with one field per keyword of the method: JSON schema, types and ranges for free."""
-    initialiser = method.__init__
-    hints = get_type_hints(initialiser, include_extras=True)
+    """A pydantic model with one field per parameter of the method; one without a type hint takes any value."""
+    try:
+        hints = get_type_hints(method.__init__, include_extras=True)
+    except (NameError, TypeError):  # hints that only a type checker can resolve
+        hints = {}
     fields: dict[str, Any] = {
-        name: (hints[name], parameter.default)
-        for name, parameter in inspect.signature(initialiser).parameters.items()
-        if name != "self"
+        name: (hints.get(name, Any), ... if parameter.default is parameter.empty else parameter.default)
+        for name, parameter in inspect.signature(method).parameters.items()
+        if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     }
-    config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True, frozen=True)
+    config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True, frozen=True, protected_namespaces=())
     return create_model(f"{method.__name__}Settings", __config__=config, **fields)
 
 
@@ -40,5 +42,6 @@ def check_settings(method: type, values: dict[str, Any]) -> None:
         for found in error.errors():
             reasons.setdefault(str(found["loc"][0]), []).append(found["msg"])
         for place, texts in reasons.items():
-            problems.add(f"{method.__name__}: {place}={known[place]!r}: {'; or '.join(texts)}.")
+            given = f"={known[place]!r}" if place in known else ""
+            problems.add(f"{method.__name__}: {place}{given}: {'; or '.join(texts)}.")
     problems.raise_if_any()

@@ -10,7 +10,7 @@ from typing import Any
 from fairview.methods.registry import METHODS
 from fairview.paper.numbers import PAPER_METRICS, Number, Printed, paper_dataset, printed_row
 from fairview.paper.scope import WITHOUT, Scope
-from fairview.study.statistics import Estimate, Run, estimate
+from fairview.study.statistics import Estimate, RunMetrics, estimate
 from fairview.study.trials import Notice, Result, Trial, finished_trials, run_trials
 from fairview.undefined import Metric, Undefined
 
@@ -80,10 +80,10 @@ class Row:
     reason: str = ""
 
     @property
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[RunMetrics]:
         """For `fairview.study.statistics`."""
         return [
-            Run(split, seed, {name: _metric(values[place]) for name, values in self.values.items()})
+            RunMetrics(split, seed, {name: _metric(values[place]) for name, values in self.values.items()})
             for place, (split, seed) in enumerate(self.draws)
         ]
 

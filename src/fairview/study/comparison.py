@@ -2,7 +2,7 @@
 
 A comparison is a folder that can be killed at any moment and resumed:
 
-study.json      what was asked, with every setting
+study.json      what was asked, with every setting, and the processor
 journal.jsonl   one line per finished trial, appended and flushed at once: what a resumed comparison starts from
 results.csv     one line per trial
 summary.json    means, intervals, differences to the plain model, ranks
@@ -11,19 +11,20 @@ timings.csv     seconds and memory, apart because they differ from run to run; t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairview.atomic import write_atomic
+from fairview.atomic import write_json
 from fairview.data.datasets.registry import DATASETS
 from fairview.data.graph import NodeGraph
+from fairview.data.splits import with_default_split
 from fairview.errors import InputError, Problems, option
 from fairview.methods.contract import check_trainable
+from fairview.methods.encoder_spec import Encoder
 from fairview.progress import track_live
-from fairview.study.extension import check_extends, study_document
+from fairview.study.extension import check_extends, machine_notes, study_document
 from fairview.study.plan import Row, Selection, plan, selection_sentence
 from fairview.study.result_tables import write_tables
 from fairview.study.row_summary import Outcomes, summary_document, with_costs
@@ -95,28 +96,34 @@ class Comparison:
 def compare(
     graph: NodeGraph,
     *,
-    methods: Sequence[str] = ("fairvgnn",),
-    encoders: Sequence[str] = ("gcn",),
+    methods: Sequence[str | type | object] | str | type = ("fairvgnn",),
+    encoders: Sequence[Encoder] | Encoder = ("gcn",),
     seeds: int = 5,
     splits: int = 1,
     folder: str | Path,
     study_seed: int = 0,
     preset: str | None = None,
     selection: Selection = "score",
-    changes: Mapping[str, Mapping[str, Any]] | None = None,
+    changes: Mapping[Any, Mapping[str, Any]] | None = None,
     plain: bool = True,
     workers: int | None = None,
+    mixed_machines: bool = False,
     notice: Notice | None = None,
 ) -> Comparison:
     """Compare methods on a graph, under one selection rule, over seeds and splits.
 
     Called again with the same folder it goes on where it was stopped; with more methods, encoders, seeds or splits it
-    adds those. The numbers depend on neither the number of workers nor on interruptions.
+    adds those. The numbers depend on neither the number of workers nor on interruptions; they do depend on the
+    processor, so that a folder is gone on with on a processor of the same model only.
 
     Args:
         graph: with its own split, which is used when `splits` is 1.
-        methods: names of `METHODS`; the constant predictor and the plain model (`vanilla`) are always added.
-        encoders: for the methods that have one.
+        methods: each a name of `METHODS`, `package.module:Class`, a class or an instance of your own with `fit(graph)`
+            and `predict_proba(graph)`; an instance keeps its settings and encoder. The majority answer and the plain
+            model (`vanilla`) are always added.
+        encoders: for the methods that have one: built-in names, `package.module:factory`, factories that take the
+            number of channels, or modules with `forward(x, edge_index)`. A factory draws new weights for each seed, a
+            module begins with the weights that it has.
         seeds: seeds 1 to N, each the `seed` of the method, as in `fairview train`.
         splits: 1 is the graph's own split; N > 1 are stratified splits 1 to N, drawn with `study_seed`.
         folder: of the comparison.
@@ -124,13 +131,15 @@ def compare(
         preset: of FairVGNN; by default `paper` where there is one for the dataset, else `default`.
         selection: `score` (AUC + F1 + accuracy minus the gaps, on validation) for every method; `loss` for every method
             that can; or each method's `own` rule.
-        changes: {method: {parameter: value}}.
+        changes: {method: {parameter: value}}; a method of your own may be called by its class or the class's name.
         plain: False leaves the plain model out, and the differences to it.
-        workers: processes; by default one per core.
+        workers: processes; by default one per core. Methods that other processes can't import (of a notebook, a script,
+            or a function) run in this one.
+        mixed_machines: go on in a folder that was begun on another processor, and say so in the summary.
         notice: called after each trial, for progress of your own; by default a bar is drawn.
     """
-    folder = Path(folder)
-    methods, encoders = ([names] if isinstance(names, str) else names for names in (methods, encoders))
+    folder, (graph, _) = Path(folder), with_default_split(graph)
+    methods, encoders = _listed(methods), _listed(encoders)
     _check(graph, seeds, splits, study_seed, workers)
     known = graph.provenance.source if graph.provenance.source in DATASETS else None
     rows = plan(
@@ -140,24 +149,35 @@ def compare(
     study = study_document(
         graph, rows, dataset=known or OWN, seeds=seeds, splits=splits, selection=selection, study_seed=study_seed
     )
-    check_extends(folder, study)
+    study |= {"machines": check_extends(folder, study, mixed_machines=mixed_machines)}
+    local = [row.label for row in rows if not row.importable]
     everything = [trial for of_row in trials.values() for trial in of_row]
     finished_trials(everything, {known or OWN: graph}, folder, study_seed=study_seed)  # a journal that does not fit
-    write_atomic(folder / "study.json", _json(study))
+    write_json(folder / "study.json", study)
     with track_live(f"Comparing on {graph.provenance.source}") as update:
-        notice = notice or (lambda _, done, total: update(done, total))
         results = run_trials(
-            everything, {known or OWN: graph}, folder, study_seed=study_seed, workers=workers, notice=notice
+            everything,
+            {known or OWN: graph},
+            folder,
+            study_seed=study_seed,
+            workers=1 if local else workers,
+            notice=notice or (lambda _, done, total: update(done, total)),
         )
     outcomes = dict(zip(everything, results, strict=True))
-    found = {row: [(trial, outcomes[trial]) for trial in of_row] for row, of_row in trials.items()}
-    sentence = selection_sentence(rows, selection)
+    of_rows = {row: [(trial, outcomes[trial]) for trial in of_row] for row, of_row in trials.items()}
+    notes = [*machine_notes(study["machines"]), *_local_note(local)]
     summary = summary_document(
-        graph, found, selection=sentence, seeds=seeds, splits=splits, study_seed=study_seed
-    )  # fmt: skip
+        graph,
+        of_rows,
+        selection=selection_sentence(rows, selection),
+        seeds=seeds,
+        splits=splits,
+        study_seed=study_seed,
+        notes=notes,
+    )
     write_tables(folder, everything, results)
-    write_atomic(folder / "summary.json", _json(summary))
-    return Comparison(folder, summary, found)
+    write_json(folder / "summary.json", summary)
+    return Comparison(folder, summary, of_rows)
 
 
 def _check(graph: NodeGraph, seeds: int, splits: int, study_seed: int, workers: int | None) -> None:
@@ -175,5 +195,16 @@ def _check(graph: NodeGraph, seeds: int, splits: int, study_seed: int, workers: 
             raise InputError(f"compare: no node of the test split has a label; pass {several} or more to draw them.")
 
 
-def _json(document: Any) -> str:
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+def _listed(given: Any) -> Sequence[Any]:
+    """One method or encoder stands for a list of it."""
+    return list(given) if isinstance(given, list | tuple | set) else [given]
+
+
+def _local_note(labels: Sequence[str]) -> list[str]:
+    if not labels:
+        return []
+    are = "are" if len(labels) > 1 else "is"
+    return [
+        f"{', '.join(labels)} {are} known to this process alone: all trials ran in it, one after the other. Put the "
+        "class or factory into a module that can be imported to use several processes."
+    ]

@@ -1,19 +1,21 @@
 """Which rows does a comparison have, and with which settings? One selection rule for all, and two rows always.
 
-The constant predictor is always there, because it is perfectly fair and often looks good; so is the plain model, which
+The majority answer is always there, because it is perfectly fair and often looks good; so is the plain model, which
 every other row with its encoder is compared with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from fairview.data.datasets.registry import DATASETS
 from fairview.errors import InputError, Problems, did_you_mean, flag, option, placeholder
+from fairview.methods.encoder_spec import Encoder, encoder_entry
 from fairview.methods.presets import PRESETS, preset_settings
-from fairview.methods.registry import METHODS, resolve_method
+from fairview.methods.registry import MethodEntry, resolve_method, settings_of
 from fairview.methods.settings import check_settings, settings_model
 from fairview.nn.encoders import ENCODERS
 from fairview.study.trials import Trial
@@ -36,11 +38,19 @@ _FIXED = {
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """A method with its encoder and settings: one line of the table, several trials."""
+    """A method with its encoder and settings: one line of the table, several trials.
+
+    Attributes:
+        method: a name of `METHODS`, or `module:Class`.
+        encoder: a built-in name, or that of an encoder of your own; None for methods without one.
+        settings: further parameters.
+        detail: what tells it from another row of the same method and encoder.
+    """
 
     method: str
     encoder: str | None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    detail: str = ""
 
     @property
     def label(self) -> str:
@@ -50,8 +60,18 @@ class Row:
             >>> Row("fairvgnn", "gcn").label, Row("logistic-regression", None).label
             ('FairVGNN · GCN', 'Logistic regression')
         """
-        name = resolve_method(self.method).label
-        return name if self.encoder is None else f"{name} · {self.encoder.upper()}"
+        name = self.entry.label + (f" ({self.detail})" if self.detail else "")
+        return name if self.encoder is None else f"{name} · {encoder_entry(self.encoder).label}"
+
+    @property
+    def entry(self) -> MethodEntry:
+        """Of its method."""
+        return resolve_method(self.method)
+
+    @property
+    def importable(self) -> bool:
+        """Whether another process can run its trials."""
+        return self.entry.importable and (self.encoder is None or encoder_entry(self.encoder).importable)
 
     def trials(self, dataset: str, *, seeds: int, splits: int) -> list[Trial]:
         """One per split and seed; a method without randomness has one per split."""
@@ -74,48 +94,61 @@ def parameters(method: str) -> tuple[str, ...]:
 
 
 def plan(
-    methods: Sequence[str],
-    encoders: Sequence[str],
+    methods: Sequence[str | type | object],
+    encoders: Sequence[Encoder],
     *,
     dataset: str | None = None,
     preset: str | None = None,
     selection: Selection = "score",
-    changes: Mapping[str, Mapping[str, Any]] | None = None,
+    changes: Mapping[Any, Mapping[str, Any]] | None = None,
     plain: bool = True,
 ) -> list[Row]:
     """The rows of a comparison: methods without encoder first, then encoder by encoder.
 
     Args:
-        methods: names of `METHODS`; the constant and the plain model are added.
-        encoders: for the methods that have one.
+        methods: names, `module:Class`, classes or instances; the majority answer and the plain model are added. An
+            instance keeps its settings and its encoder.
+        encoders: for the methods that have one: built-in names, `module:factory`, factories or modules.
         dataset: a known one, for FairVGNN's and EDITS' settings.
         preset: of FairVGNN; by default `paper` where it has a cell for the dataset and encoder, else `default`.
         selection: `score` or `loss`, for all methods that can choose; or each method's `own` default.
-        changes: {method: {parameter: value}}.
+        changes: {method: {parameter: value}}; a method of your own may be called by its class or the class's name.
         plain: whether to add the plain model.
 
     Raises:
         InputError: with all that is wrong.
     """
-    changes = changes or {}
-    chosen = list(dict.fromkeys([CONSTANT, *([PLAIN] if plain else []), *methods]))
-    _check(chosen, encoders, selection, changes)
+    problems = Problems()
+    chosen = _tried([CONSTANT, *([PLAIN] if plain else []), *methods], _candidate, problems)
+    kinds = [entry.name for entry in _tried(encoders, encoder_entry, problems)]
+    if selection not in get_args(Selection):
+        problems.add(f"selection: '{selection}'; expected score, loss or own.")
+    by_method = _changes(changes or {}, chosen, [*map(_word, [CONSTANT, PLAIN] if plain else [CONSTANT]),
+                                                 *map(_word, methods)], problems)  # fmt: skip
+    problems.raise_if_any()
     if preset is not None and preset not in PRESETS:
         raise InputError(f"no preset '{preset}'.{did_you_mean(preset, PRESETS)}")
-    rows = [Row(name, None) for name in chosen if "encoder" not in parameters(name)]
-    rows += [Row(name, kind) for kind in dict.fromkeys(encoders) for name in chosen if "encoder" in parameters(name)]
-    problems, found = Problems(), []
-    for row in rows:
+    given = [(entry.name, settings, encoder) for entry, settings, encoder in chosen]
+    if not kinds and any(encoder is None and "encoder" in parameters(name) for name, _, encoder in given):
+        raise InputError(f"encoders: none given; expected one or several of {', '.join(ENCODERS)}.")
+    rows = [(Row(name, None), settings) for name, settings, _ in given if "encoder" not in parameters(name)]
+    for kind in dict.fromkeys([*kinds, *(encoder for _, _, encoder in given if encoder is not None)]):
+        for name, settings, encoder in given:
+            applies = encoder == kind if encoder is not None else kind in kinds or name == PLAIN
+            if "encoder" in parameters(name) and applies:
+                rows.append((Row(name, kind), settings))
+    complete = []
+    for row, settings in rows:
         try:
-            settings = _preset(row, preset, dataset) | _rule(row.method, selection) | dict(changes.get(row.method, {}))
-            check_settings(
-                resolve_method(row.method).method, settings | ({"encoder": row.encoder} if row.encoder else {})
-            )
-            found.append(Row(row.method, row.encoder, settings))
+            base = _preset(row, preset, dataset) if settings is None else settings
+            whole = base | _rule(row.method, selection) | by_method.get(row.method, {})
+            named = {"encoder": row.encoder} if row.encoder in ENCODERS else {}
+            check_settings(row.entry.method, whole | named)
+            complete.append(Row(row.method, row.encoder, whole))
         except InputError as error:
             problems.absorb(error)
     problems.raise_if_any()
-    return found
+    return _told_apart(complete)
 
 
 def selection_sentence(rows: Sequence[Row], selection: Selection) -> str:
@@ -138,26 +171,95 @@ def selection_sentence(rows: Sequence[Row], selection: Selection) -> str:
 
 # --- parts ------------------------------------------------------------------------------------------------------------
 
+_Candidate = tuple[MethodEntry, dict[str, Any] | None, str | None]
+"""A method; for an instance also its settings, and its encoder if it has one."""
+
+
+def _tried(given: Sequence[Any], resolve: Callable[[Any], Any], problems: Problems) -> list[Any]:
+    """What each one stands for, without repeats; those that stand for nothing are problems."""
+    resolved: list[Any] = []
+    for item in given:
+        try:
+            one = resolve(item)
+        except InputError as error:
+            problems.absorb(error)
+            continue
+        if one not in resolved:
+            resolved.append(one)
+    return resolved
+
+
+def _candidate(method: Any) -> _Candidate:
+    entry = resolve_method(method)
+    if isinstance(method, str | type | MethodEntry):
+        return entry, None, None
+    settings = settings_of(method)
+    encoder = settings.get("encoder")
+    kept = {name: value for name, value in settings.items() if name not in ("encoder", "seed", "threads", "device")}
+    return entry, kept, None if encoder is None else encoder_entry(encoder).name
+
+
+def _word(method: Any) -> str:
+    return method if isinstance(method, str) else getattr(method, "__name__", type(method).__name__)
+
+
+def _changes(
+    changes: Mapping[Any, Mapping[str, Any]], chosen: Sequence[_Candidate], words: list[str], problems: Problems
+) -> dict[str, dict[str, Any]]:
+    """By the name of a method that is compared."""
+    known = {word: entry.name for entry, _, _ in chosen for word in (entry.name, entry.method.__name__)}
+    by_method: dict[str, dict[str, Any]] = {}
+    for key, values in changes.items():
+        word = key if isinstance(key, str) else key.__name__
+        if word not in known and word not in words:
+            where = placeholder(python=f"changes[{word!r}]", command_line=f"{flag('changes')} {word}.…")
+            problems.add(f"{where}: '{word}' is not compared here.{did_you_mean(word, words)}")
+        for name in values:
+            if name in _FIXED:
+                setting = f"{flag('changes')} {word}.{name}"
+                where = placeholder(python=f"changes[{word!r}][{name!r}]", command_line=setting)
+                problems.add(f"{where}: {_FIXED[name]}.")
+        by_method.setdefault(known.get(word, word), {}).update(values)
+    return by_method
+
+
+def _told_apart(rows: Sequence[Row]) -> list[Row]:
+    """Rows with the same label get the settings that differ, or where their classes lie, beside it."""
+    labels = [row.label for row in rows]
+    apart = []
+    for row, label in zip(rows, labels, strict=True):
+        alike = [other for other, word in zip(rows, labels, strict=True) if word == label]
+        names = {name for other in alike for name in other.settings if other.settings[name] != row.settings.get(name)}
+        detail = ", ".join(f"{name}={row.settings[name]}" for name in row.settings if name in names)
+        if any(other.method != row.method for other in alike):
+            detail = row.method
+        apart.append(dataclasses.replace(row, detail=detail) if len(alike) > 1 else row)
+    return apart
+
 
 def _preset(row: Row, preset: str | None, dataset: str | None) -> dict[str, Any]:
     """Presets and published settings of a dataset; other methods' defaults are those of the paper's appendix."""
-    if not resolve_method(row.method).has_presets or row.encoder is None:
+    if row.method == CONSTANT:
+        return {"answer": "majority"}  # said, so that trials of 0.1.0, which answered yes, are not taken for it
+    if not row.entry.has_presets or row.encoder is None:
         return dict(DATASETS[dataset].published.get(row.method, {})) if dataset is not None else {}
     if preset is not None:
-        found = preset_settings(preset, dataset, row.encoder)
+        settings = preset_settings(preset, dataset, row.encoder)
+    elif row.encoder not in ENCODERS:
+        settings = preset_settings("default", None, "gcn")
     else:
         try:
-            found = preset_settings("paper", dataset, row.encoder)
+            settings = preset_settings("paper", dataset, row.encoder)
         except InputError:
-            found = preset_settings("default", dataset, row.encoder)
-    return {name: value for name, value in found.items() if name != "encoder"}
+            settings = preset_settings("default", dataset, row.encoder)
+    return {name: value for name, value in settings.items() if name != "encoder"}
 
 
 def _rule(method: str, selection: Selection) -> dict[str, Any]:
     if selection == "own":
         return {}
-    asked = {"selection": selection, "selection_weight": 1.0}
-    return {name: value for name, value in asked.items() if name in parameters(method)}
+    rule = {"selection": selection, "selection_weight": 1.0}
+    return {name: value for name, value in rule.items() if name in parameters(method)}
 
 
 def _rule_of(method: str, rows: Sequence[Row]) -> str:
@@ -165,29 +267,3 @@ def _rule_of(method: str, rows: Sequence[Row]) -> str:
     default = settings_model(resolve_method(method).method).model_fields.get("selection")
     settings = next(row.settings for row in rows if row.method == method)
     return str(settings.get("selection", "score" if default is None else default.default))
-
-
-def _check(
-    methods: Sequence[str], encoders: Sequence[str], selection: str, changes: Mapping[str, Mapping[str, Any]]
-) -> None:
-    problems = Problems()
-    for name in methods:
-        if name not in METHODS:
-            problems.add(f"no method '{name}'.{did_you_mean(name, list(METHODS))}")
-    for name in encoders:
-        if name not in ENCODERS:
-            problems.add(f"no encoder '{name}'.{did_you_mean(name, ENCODERS)}")
-    if selection not in get_args(Selection):
-        problems.add(f"selection: '{selection}'; expected score, loss or own.")
-    for method, values in changes.items():
-        if method not in methods:
-            where = placeholder(python=f"changes[{method!r}]", command_line=f"{flag('changes')} {method}.…")
-            problems.add(f"{where}: '{method}' is not compared here.{did_you_mean(method, list(methods))}")
-        for name in values:
-            if name in _FIXED:
-                setting = f"{flag('changes')} {method}.{name}"
-                where = placeholder(python=f"changes[{method!r}][{name!r}]", command_line=setting)
-                problems.add(f"{where}: {_FIXED[name]}.")
-    problems.raise_if_any()
-    if not encoders and any("encoder" in parameters(name) for name in methods):
-        raise InputError("encoders: none given; expected one or several of " + ", ".join(ENCODERS) + ".")

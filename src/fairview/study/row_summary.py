@@ -11,13 +11,13 @@ from typing import Any
 
 from fairview.data.graph import NodeGraph
 from fairview.metrics.registry import METRICS
-from fairview.study.plan import CONSTANT, PLAIN, Row
+from fairview.study.plan import PLAIN, Row
 from fairview.study.statistics import (
     INTERVAL_RULE,
     PARETO_RULE,
     RANK_RULE,
     Estimate,
-    Run,
+    RunMetrics,
     difference,
     estimate,
     pareto,
@@ -27,7 +27,9 @@ from fairview.study.trials import Result, Trial
 from fairview.undefined import Metric, Undefined
 
 NEAR_CONSTANT = 0.02
-"""A balanced accuracy within this of 1/2 is that of a predictor that looks at nothing."""
+"""A balanced accuracy within this of 1/2 is that of the same answer for everybody."""
+
+UNRANKED = "It gives everybody the same answer: a yardstick, not a competitor."
 
 Outcomes = Sequence[tuple[Trial, Result]]
 
@@ -35,11 +37,17 @@ Outcomes = Sequence[tuple[Trial, Result]]
 def summarise_rows(rows: Mapping[Row, Outcomes]) -> tuple[list[dict[str, Any]], list[str]]:
     """The rows as plain data, in their order, and what a reader must know."""
     runs = {row: [_run(trial, result) for trial, result in outcomes] for row, outcomes in rows.items()}
-    found = {row: {name: estimate(of_row, name) for name in METRICS} for row, of_row in runs.items()}
-    means = [{name: each.mean for name, each in of_row.items()} for of_row in found.values()]
-    plain = {row.encoder: of_row for row, of_row in runs.items() if row.method == PLAIN}
+    estimates = {row: {name: estimate(of_row, name) for name in METRICS} for row, of_row in runs.items()}
+    ranked = [row for row in rows if not row.entry.looks_at_nothing]
+    means = [{name: each.mean for name, each in estimates[row].items()} for row in ranked]
+    places = dict(zip(ranked, zip(ranks(means), pareto(means), strict=True), strict=True))
+    plain: dict[str | None, list[RunMetrics]] = {}
+    for row in rows:
+        if row.method == PLAIN:
+            plain.setdefault(row.encoder, runs[row])
     described = []
-    for row, rank, best in zip(rows, ranks(means), pareto(means), strict=True):
+    for row in rows:
+        rank, best = places.get(row, (None, False))
         compared = row.method != PLAIN and row.encoder in plain
         against = {n: difference(runs[row], plain[row.encoder], n) for n in METRICS} if compared else None
         described.append(
@@ -50,14 +58,15 @@ def summarise_rows(rows: Mapping[Row, Outcomes]) -> tuple[list[dict[str, Any]], 
                 "runs": len(runs[row]),
                 "failed": sum(result.failed is not None for _, result in rows[row]),
                 "settings": dict(row.settings),
-                "mean": {name: _plain(each.mean) for name, each in found[row].items()},
-                "std": {name: each.std for name, each in found[row].items()},
-                "low": {name: each.low for name, each in found[row].items()},
-                "high": {name: each.high for name, each in found[row].items()},
+                "mean": {name: _plain(each.mean) for name, each in estimates[row].items()},
+                "std": {name: each.std for name, each in estimates[row].items()},
+                "low": {name: each.low for name, each in estimates[row].items()},
+                "high": {name: each.high for name, each in estimates[row].items()},
                 "undefined": {
-                    n: each.mean.reason for n, each in found[row].items() if isinstance(each.mean, Undefined)
+                    n: each.mean.reason for n, each in estimates[row].items() if isinstance(each.mean, Undefined)
                 },
-                "rank": {"utility": rank.utility, "fairness": rank.fairness, "average": rank.average},
+                "rank": {part: getattr(rank, part, None) for part in ("utility", "fairness", "average")},
+                "unranked": UNRANKED if rank is None else None,
                 "pareto": best,
                 "difference": None if against is None else {name: _end(each) for name, each in against.items()},
             }
@@ -66,10 +75,17 @@ def summarise_rows(rows: Mapping[Row, Outcomes]) -> tuple[list[dict[str, Any]], 
 
 
 def summary_document(
-    graph: NodeGraph, rows: Mapping[Row, Outcomes], *, selection: str, seeds: int, splits: int, study_seed: int
+    graph: NodeGraph,
+    rows: Mapping[Row, Outcomes],
+    *,
+    selection: str,
+    seeds: int,
+    splits: int,
+    study_seed: int,
+    notes: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """What `summary.json` holds."""
-    described, notes = summarise_rows(rows)
+    """What `summary.json` holds; `notes` come before those of the rows."""
+    described, of_rows = summarise_rows(rows)
     drawn = f"{splits} stratified splits drawn with study seed {study_seed}"
     return {
         "kind": "comparison",
@@ -86,11 +102,12 @@ def summary_document(
         "pareto_rule": PARETO_RULE,
         "reference": PLAIN,
         "rows": described,
-        "notes": notes,
+        "notes": [*notes, *of_rows],
     }
 
 
 def describe_graph(graph: NodeGraph) -> dict[str, Any]:
+    """Which graph it was."""
     return {
         "source": graph.provenance.source,
         "sha256": graph.sha256,
@@ -105,10 +122,9 @@ def describe_graph(graph: NodeGraph) -> dict[str, Any]:
 
 def with_costs(document: Mapping[str, Any], rows: Mapping[Row, Outcomes]) -> dict[str, Any]:
     """The same with the mean `seconds` of a run and the largest `memory_mb` in each row."""
-    costs = {(row.method, row.encoder): [result.timing for _, result in outcomes] for row, outcomes in rows.items()}
     described = []
-    for row in document["rows"]:
-        timings = costs[row["method"], row["encoder"]]
+    for row, outcomes in zip(document["rows"], rows.values(), strict=True):
+        timings = [result.timing for _, result in outcomes]
         seconds = sum(timing.seconds for timing in timings) / len(timings)
         described.append(row | {"seconds": seconds, "memory_mb": max(timing.peak_memory_mb for timing in timings)})
     return {**document, "rows": described}
@@ -117,33 +133,34 @@ def with_costs(document: Mapping[str, Any], rows: Mapping[Row, Outcomes]) -> dic
 # --- parts ------------------------------------------------------------------------------------------------------------
 
 
-def _run(trial: Trial, result: Result) -> Run:
+def _run(trial: Trial, result: Result) -> RunMetrics:
     if result.failed is not None:
         failure = Undefined(f"the run failed: {result.failed}")
-        return Run(trial.split, trial.seed, dict.fromkeys(METRICS, failure))
-    found = result.metrics.get("test", {})
-    reasons = found.get("undefined", {})
-    lacking = "the graph has no test split" if not found else "undefined"
+        return RunMetrics(trial.split, trial.seed, dict.fromkeys(METRICS, failure))
+    values = result.metrics.get("test", {})
+    reasons = values.get("undefined", {})
+    lacking = "undefined" if values else "the graph has no test split"
     metrics: dict[str, Metric] = {
-        name: Undefined(reasons.get(name, lacking)) if found.get(name) is None else float(found[name])
+        name: Undefined(reasons.get(name, lacking)) if values.get(name) is None else float(values[name])
         for name in METRICS
     }
-    return Run(trial.split, trial.seed, metrics)
+    return RunMetrics(trial.split, trial.seed, metrics)
 
 
 def _notes(rows: Mapping[Row, Outcomes], described: Sequence[Mapping[str, Any]]) -> list[str]:
-    notes = ["The constant predictor looks at nothing, and its gaps are 0: compare balanced accuracy and FPR with it."]
-    for row, found in zip(rows, described, strict=True):
-        balanced = found["mean"]["balanced_accuracy"]
-        if row.method != CONSTANT and balanced is not None and abs(balanced - 0.5) <= NEAR_CONSTANT:
+    notes = ["The majority answer has gaps of 0 by construction: compare balanced accuracy and FPR with it."]
+    for row, numbers in zip(rows, described, strict=True):
+        balanced = numbers["mean"]["balanced_accuracy"]
+        if not row.entry.looks_at_nothing and balanced is not None and abs(balanced - 0.5) <= NEAR_CONSTANT:
             notes.append(
-                f"{row.label} is close to the constant predictor: its balanced accuracy is {100 * balanced:.1f} %."
+                f"{row.label} is close to the same answer for everybody: its balanced accuracy is "
+                f"{100 * balanced:.1f} %."
             )
-        if found["failed"]:
+        if numbers["failed"]:
             reasons = dict.fromkeys(result.failed for _, result in rows[row] if result.failed is not None)
-            notes.append(f"{row.label}: {found['failed']} of {found['runs']} runs failed ({'; '.join(reasons)}).")
+            notes.append(f"{row.label}: {numbers['failed']} of {numbers['runs']} runs failed ({'; '.join(reasons)}).")
         notes += [f"{row.label}: {note}" for note in dict.fromkeys(n for _, result in rows[row] for n in result.notes)]
-        if found["runs"] == 1:
+        if numbers["runs"] == 1:
             notes.append(f"{row.label}: a single run has no interval.")
     return list(dict.fromkeys(notes))
 
@@ -152,5 +169,5 @@ def _plain(value: Metric) -> float | None:
     return None if isinstance(value, Undefined) else value
 
 
-def _end(found: Estimate) -> dict[str, float | None]:
-    return {"mean": _plain(found.mean), "low": found.low, "high": found.high}
+def _end(estimated: Estimate) -> dict[str, float | None]:
+    return {"mean": _plain(estimated.mean), "low": estimated.low, "high": estimated.high}

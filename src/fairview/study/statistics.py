@@ -28,11 +28,11 @@ INTERVAL_RULE = (
 )
 RANK_RULE = (
     "Rank: 1 is best; the mean of two halves, utility (mean rank by AUC, F1 and accuracy) and fairness (mean rank by "
-    "SP gap and EO gap), over all rows; ties share their ranks, undefined comes last."
+    "SP gap and EO gap), over all rows but the majority answer; ties share their ranks, undefined comes last."
 )
 PARETO_RULE = (
-    "Pareto: no other row has at least the same mean of AUC, F1 and accuracy and at most the same mean of SP and EO "
-    "gap, and is better in one of them."
+    "Pareto: no other row but the majority answer has at least the same mean of AUC, F1 and accuracy and at most the "
+    "same mean of SP and EO gap, and is better in one of them."
 )
 
 
@@ -41,7 +41,7 @@ _EQUAL = 1e-12
 
 
 @dataclass(frozen=True)
-class Run:
+class RunMetrics:
     """The test metrics of one seed on one split."""
 
     split: int
@@ -59,17 +59,17 @@ class Estimate:
     high: float | None = None
 
 
-def estimate(runs: Sequence[Run], metric: str) -> Estimate:
+def estimate(runs: Sequence[RunMetrics], metric: str) -> Estimate:
     """Mean, standard deviation and interval of a metric; the interval is cut at 0 and 1, as the metric is.
 
     Example:
-        >>> estimate([Run(0, seed, {"auc": value}) for seed, value in enumerate([0.7, 0.8, 0.9])], "auc").mean
+        >>> estimate([RunMetrics(0, seed, {"auc": value}) for seed, value in enumerate([0.7, 0.8, 0.9])], "auc").mean
         0.8
     """
     return _cut(_estimate([run.metrics[metric] for run in runs], [run.split for run in runs]), 0.0, 1.0)
 
 
-def difference(runs: Sequence[Run], reference: Sequence[Run], metric: str) -> Estimate:
+def difference(runs: Sequence[RunMetrics], reference: Sequence[RunMetrics], metric: str) -> Estimate:
     """Mean and interval of `runs` minus `reference`, pair by pair: the same split, the same seed; cut at -1 and 1."""
     others = {(run.split, run.seed): run.metrics[metric] for run in reference}
     pairs = [(run, others[run.split, run.seed]) for run in runs if (run.split, run.seed) in others]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+import traceback
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -25,9 +26,10 @@ from fairview.data.splits import stratified_splits
 from fairview.errors import FairviewError, InputError
 from fairview.log import warn
 from fairview.machine import available_cores, peak_memory_mb, reset_peak_memory
-from fairview.methods.estimator import Estimator
+from fairview.methods.contract import Method, channels_seen
+from fairview.methods.encoder_spec import resolve_encoder
 from fairview.methods.evaluate import evaluate
-from fairview.methods.registry import resolve_method
+from fairview.methods.registry import METHODS, resolve_method
 from fairview.methods.settings import check_settings, settings_model
 from fairview.metrics.registry import METRICS
 from fairview.study.journal import Journal
@@ -44,8 +46,8 @@ class Trial:
 
     Attributes:
         dataset: name of a known dataset, or a word for own data.
-        method: a name of `METHODS`.
-        encoder: for methods that have one.
+        method: a name of `METHODS`, or `module:Class`.
+        encoder: for methods that have one: a built-in name, or that of an encoder of your own.
         settings: further parameters of the method, plain values; not `encoder`, `seed` or `threads`.
         seed: the method's own `seed`, as in `fairview train`; without effect on a method that has none.
         split: 0 is the graph's own split; i = 1, 2, ... is repeat i of `stratified_splits` with the study's seed (and
@@ -71,7 +73,10 @@ class Trial:
         try:
             self.to_json()
         except (TypeError, ValueError):
-            raise InputError(f"trial of '{self.method}': its settings {plain!r} are not plain values.") from None
+            raise InputError(
+                f"trial of '{self.method}': its settings {plain!r} are not plain values. Use texts, numbers, True, "
+                "False, None, and lists of them."
+            ) from None
 
     def __reduce__(self) -> tuple[Any, ...]:  # a read-only mapping can't be pickled
         return Trial, (*self.to_dict().values(),)
@@ -100,14 +105,24 @@ class Trial:
         words += [f"split-{self.split:02d}", f"seed-{self.seed:02d}"]
         return " ".join([word for word in words if word] + [hashlib.sha256(self.to_json().encode()).hexdigest()[:8]])
 
-    def model(self) -> Estimator:
-        """The unfitted method, with one thread; wrong settings are found here."""
+    def model(self, graph: NodeGraph | None = None) -> Method:
+        """The unfitted method, with one thread; wrong settings are found here.
+
+        Args:
+            graph: to be fitted to; an encoder of your own is built for its number of channels.
+        """
         kind = resolve_method(self.method).method
         known = settings_model(kind).model_fields
-        fixed = {"encoder": self.encoder, "seed": self.seed, "threads": THREADS}
-        settings = dict(self.settings) | {n: v for n, v in fixed.items() if n in known and v is not None}
+        settings = dict(self.settings)
+        fixed: dict[str, Any] = {"encoder": self.encoder, "seed": self.seed, "threads": THREADS, "device": "cpu"}
+        if self.encoder is not None and graph is not None:
+            with_sensitive = "sensitive_channels" not in known or bool(
+                settings.get("sensitive_channels", known["sensitive_channels"].default)
+            )
+            fixed["encoder"] = resolve_encoder(self.encoder, len(channels_seen(graph, with_sensitive)), seed=self.seed)
+        settings |= {name: value for name, value in fixed.items() if name in known and value is not None}
         check_settings(kind, settings)
-        unfitted: Estimator = kind(**settings)
+        unfitted: Method = kind(**settings)
         return unfitted
 
     def on(self, graph: NodeGraph, *, study_seed: int = 0) -> NodeGraph:
@@ -177,24 +192,36 @@ def run_trial(trial: Trial, graph: NodeGraph, *, study_seed: int = 0) -> Result:
     """
     start = time.perf_counter()
     reset_peak_memory()
-    found: dict[str, Any] = {}
+    outcome: dict[str, Any]
     with one_thread():
         try:
-            split_graph = trial.on(graph, study_seed=study_seed)
-            model = trial.model().fit(split_graph)
-            if getattr(model, "interrupted_", False):  # Ctrl-C keeps the best epoch so far; a trial must be whole
-                raise KeyboardInterrupt
-            found["metrics"] = {
-                name: evaluate(model, split_graph, split=name).to_dict()
-                for name in ("val", "test")
-                if name in split_graph.splits
-            }
-            found["best_epoch"] = getattr(model, "best_epoch_", None)
-            found["notes"] = (*getattr(model, "selection_notes_", ()), *getattr(model, "notes_", ()))
+            outcome = _fitted_and_evaluated(trial, trial.on(graph, study_seed=study_seed))
         except FairviewError as error:
-            found = {"failed": str(error)}
+            outcome = {"failed": str(error)}
+        except Exception as error:
+            if trial.method in METHODS:
+                raise
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            raise FairviewError(
+                f"{trial.method}: it raised {type(error).__name__}: {error} ({place.filename}, line {place.lineno}). "
+                "Finished trials are kept; after a change of its code use another folder."
+            ) from error
     timing = Timing(seconds=time.perf_counter() - start, peak_memory_mb=peak_memory_mb())
-    return Result(trial=trial.id, timing=timing, **found)
+    return Result(trial=trial.id, timing=timing, **outcome)
+
+
+def _fitted_and_evaluated(trial: Trial, graph: NodeGraph) -> dict[str, Any]:
+    model = trial.model(graph)
+    model.fit(graph)  # what it returns is not looked at: a method of your own may return nothing
+    if getattr(model, "interrupted_", False):  # Ctrl-C keeps the best epoch so far; a trial must be whole
+        raise KeyboardInterrupt
+    return {
+        "metrics": {
+            name: evaluate(model, graph, split=name).to_dict() for name in ("val", "test") if name in graph.splits
+        },
+        "best_epoch": getattr(model, "best_epoch_", None),
+        "notes": (*getattr(model, "selection_notes_", ()), *getattr(model, "notes_", ())),
+    }
 
 
 def run_trials(

@@ -162,7 +162,7 @@ def test_groups_are_ordered_as_numbers_if_they_are_numbers(read):
 def test_one_group_is_a_graph_and_its_gap_is_undefined(read):
     graph = read(with_groups("f", "f", "f", "f"), None)
     assert graph.groups == ("f",)
-    found = fv.evaluate(fv.Constant().fit(graph), graph, split="all")
+    found = fv.evaluate(fv.Constant(answer="positive").fit(graph), graph, split="all")
     assert isinstance(found["statistical_parity_gap"], fv.Undefined)
 
 
