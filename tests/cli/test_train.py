@@ -57,7 +57,7 @@ def own(tables) -> tuple[Any, ...]:
 @pytest.fixture
 def one_core(monkeypatch):
     """Processes are tested elsewhere; here they would only take time."""
-    monkeypatch.setattr(seeds_module.os, "sched_getaffinity", lambda _: {0}, raising=False)
+    monkeypatch.setattr(seeds_module, "available_cores", lambda: 1)
 
 
 # --- one run ----------------------------------------------------------------------------------------------------------
@@ -88,7 +88,7 @@ def test_a_dataset_is_trained_and_leaves_a_run_folder(run, tmp_path):
 def test_the_table_shows_the_constant_row_beside_it(run, tmp_path):
     outcome = run("train", "german", *QUICK, "--out", tmp_path / "a")
     assert outcome.code == 0
-    assert "fairvgnn" in outcome.out
+    assert "FairVGNN" in outcome.out
     assert "majority answer" in outcome.out
     assert "82.35" in outcome.out, "its F1"
     assert str(tmp_path / "a") in outcome.out.replace("\n", "")

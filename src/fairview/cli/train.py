@@ -113,11 +113,12 @@ def _maker(
 ) -> Maker:
     """A function from seeds to models; wrong settings are found now, not after the first run."""
     from fairview.methods.contract import channels_seen
-    from fairview.methods.encoder_spec import resolve_encoder
+    from fairview.methods.encoder_spec import encoder_entry, resolve_encoder
     from fairview.methods.presets import default_preset, preset_settings
     from fairview.methods.settings import check_settings
 
     settings: dict[str, Any] = {}
+    encoder_entry(encoder)  # a wrong name is said before anything else
     if preset is not None and not entry.has_presets:
         raise InputError(f"--preset {preset}: {entry.words} has no presets.")
     if entry.has_presets and ":" not in encoder:
