@@ -6,9 +6,9 @@ First with one switch, then as each arm was tuned for the published runs.
 from __future__ import annotations
 
 from fairview.paper.cells import Cell, yardsticks
-from fairview.paper.recipes import tuned, without_adversary
 from fairview.paper.scope import Scope
 from fairview.paper.table4 import TUNED, UNTUNED
+from fairview.paper.variants import tuned, without_adversary
 
 ARMS = {
     "without-wc": "full",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fairview.paper.cells import Cell, yardsticks
-from fairview.paper.recipes import untuned
 from fairview.paper.scope import Scope
+from fairview.paper.variants import untuned
 
 THRESHOLDS = (0.01, 0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
 QUICK_THRESHOLDS = (0.1, 2.0)

@@ -11,8 +11,8 @@ from typing import Any
 from fairview.data.datasets.registry import DATASETS
 from fairview.methods.presets import has_preset, preset_settings
 from fairview.paper.cells import Cell, printed_for, yardsticks
-from fairview.paper.recipes import rival, untuned
 from fairview.paper.scope import Scope, is_at_hand
+from fairview.paper.variants import rival, untuned
 
 METHODS = ("vanilla", "nifty", "edits", "fairgnn", "fairvgnn")
 ENCODERS = ("gcn", "gin", "sage")

@@ -6,8 +6,8 @@ First the untuned variants: the full model's settings with one switch. Then each
 from __future__ import annotations
 
 from fairview.paper.cells import Cell, printed_for, yardsticks
-from fairview.paper.recipes import tuned, untuned
 from fairview.paper.scope import Scope
+from fairview.paper.variants import tuned, untuned
 
 VARIANTS = ("full", "without-fm", "without-wc", "without-both")
 ENCODERS = ("gcn", "gin", "sage")

@@ -6,8 +6,8 @@ Table 5 is three of Table 6's nine cells.
 from __future__ import annotations
 
 from fairview.paper.cells import Cell, printed_for, yardsticks
-from fairview.paper.recipes import untuned
 from fairview.paper.scope import Scope
+from fairview.paper.variants import untuned
 
 STRATEGIES = ("adaptive", "plain", "spectral")
 ENCODERS = ("gcn", "gin", "sage")

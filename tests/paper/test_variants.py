@@ -5,7 +5,7 @@ import pytest
 from fairview.errors import InputError
 from fairview.methods.fairvgnn import FairVGNN
 from fairview.methods.settings import check_settings
-from fairview.paper.recipes import SWITCHES, rival, tuned, untuned, without_adversary
+from fairview.paper.variants import SWITCHES, rival, tuned, untuned, without_adversary
 
 VARIANTS = ("without-fm", "without-wc", "without-both")
 CELLS = [(d, e) for d in ("german", "bail", "credit-small") for e in ("gcn", "gin", "sage")]
@@ -31,7 +31,7 @@ def test_tuned_recipes_are_there_where_published():
                 assert (settings.get("weight_regulariser") == "none") == (variant != "without-fm")
 
 
-def test_spot_checks_of_the_recipes():
+def test_spot_checks_of_the_settings():
     found = tuned("without-wc", "bail", "gcn")
     assert (found["discriminator_steps"], found["classifier_steps"], found["generator_steps"]) == (10, 10, 10)
     assert (found["learning_rate_classifier"], found["learning_rate_encoder"]) == (0.001, 0.01)

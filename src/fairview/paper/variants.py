@@ -53,7 +53,7 @@ def tuned(variant: str, dataset: str, encoder: str) -> dict[str, Any] | None:
         True
     """
     family = "credit" if dataset.startswith("credit") else dataset
-    cell = _recipes().get(variant, {}).get(family, {}).get(encoder)
+    cell = _settings().get(variant, {}).get(family, {}).get(encoder)
     if cell is None:
         return None
     cell = dict(cell)
@@ -81,5 +81,5 @@ def rival(method: str, dataset: str) -> dict[str, Any]:
 
 
 @cache
-def _recipes() -> dict[str, Any]:
-    return tomllib.loads(resources.files(__package__).joinpath("recipes.toml").read_text(encoding="utf-8"))
+def _settings() -> dict[str, Any]:
+    return tomllib.loads(resources.files(__package__).joinpath("variants.toml").read_text(encoding="utf-8"))
