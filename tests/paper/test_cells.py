@@ -8,7 +8,7 @@ from fairview.errors import InputError
 from fairview.paper import cells as module
 from fairview.paper import fig1, fig3, fig4, table1, table3, table4, table6
 from fairview.paper.artefacts import ARTEFACTS
-from fairview.paper.cells import Cell, Row, printed_for, yardsticks
+from fairview.paper.cells import Cell, CellResult, printed_for, yardsticks
 from fairview.paper.estimate import estimated_seconds, seconds_of
 from fairview.paper.scope import Scope
 from fairview.study.trials import Trial
@@ -43,7 +43,7 @@ def test_settings_of_other_datasets_are_taken_too(monkeypatch):
 
 def test_table_3_has_each_method_and_what_the_paper_lacks():
     found = table3.cells(GERMAN)
-    assert [cell.row for cell in found[:4]] == ["constant", "MLP", "logistic regression", "gradient boosting"]
+    assert [cell.row for cell in found[:4]] == ["majority answer", "MLP", "logistic regression", "gradient boosting"]
     gcn = [cell for cell in found if cell.encoder == "gcn"]
     own = ["vanilla", "nifty", "edits", "fairgnn", "fairvgnn"]
     assert [cell.row for cell in gcn if cell.row in table3.METHODS] == own
@@ -52,7 +52,7 @@ def test_table_3_has_each_method_and_what_the_paper_lacks():
     rules = [trial.settings.get("selection") for cell in gcn[:5] for trial in cell.trials(GERMAN)[:1]]
     assert rules == ["score", "loss", "score", "score", "score"]  # one rule, and the published one beside it
     assert gcn[1].printed["auc"].mean == 74.11
-    assert [len(cell.trials(GERMAN)) for cell in (found[0], gcn[0])] == [1, 5]  # a constant has no seeds
+    assert [len(cell.trials(GERMAN)) for cell in (found[0], gcn[0])] == [1, 5]  # a majority has no seeds
 
 
 def test_rows_of_their_own_say_what_is_other():
@@ -69,14 +69,14 @@ def test_only_what_the_paper_prints_is_tuned_for():
 
 def test_methods_can_be_chosen():
     scope = Scope(datasets=("german",), encoders=("gin",), methods=("nifty",))
-    assert [(cell.encoder, cell.row) for cell in table3.cells(scope)] == [(None, "constant"), ("gin", "nifty")]
+    assert [(cell.encoder, cell.row) for cell in table3.cells(scope)] == [(None, "majority answer"), ("gin", "nifty")]
 
 
 def test_table_4_compares_the_tuned_variants_only():
     found = [cell for cell in table4.cells(GERMAN) if cell.encoder == "gcn"]
     judged = [(cell.block, cell.row) for cell in found if not cell.not_compared]
-    tuned = [(table4.TUNED, row) for row in ("without-fm", "without-wc", "without-both")]
-    assert judged == [(table4.UNTUNED, "full"), *tuned]
+    tuned = [(table4.AS_PUBLISHED, row) for row in ("without-fm", "without-wc", "without-both")]
+    assert judged == [(table4.ONE_SWITCH, "full"), *tuned]
     assert found[0].settings["epochs"] == 400  # Table 4's own recipe
 
 
@@ -124,16 +124,16 @@ def test_a_row_survives_json(make_row):
     printed = printed_for("table3", "german", "gcn", "fairvgnn", GERMAN)["printed"]
     row = make_row("fairvgnn", auc=[70.0, 72.0], printed=printed, masked="Age", facts={"channel": "Age"})
     written = json.loads(json.dumps(row.to_dict()))
-    again = Row.from_dict(written)
+    again = CellResult.from_dict(written)
     assert again == row
     del written["masked"]
-    assert Row.from_dict(written).cell.masked == "Age"  # a file of before
+    assert CellResult.from_dict(written).cell.masked == "Age"  # a file of before
     assert (again.mean("auc"), again.std("auc")) == (pytest.approx(71), pytest.approx(1))
 
 
 def test_one_undefined_run_makes_the_mean_undefined(make_row):
     row = make_row("a", auc=[70.0, 72.0])
-    broken = Row(row.cell, row.draws, {"auc": (0.7, None)})
+    broken = CellResult(row.cell, row.draws, {"auc": (0.7, None)})
     assert broken.mean("auc") is None
 
 
@@ -144,8 +144,8 @@ def test_wrong_names_are_all_listed():
     assert "Did you mean 'german'?" in str(caught.value)
 
 
-def test_yardsticks_are_constant_and_mlp():
-    assert [cell.row for cell in yardsticks("german", GERMAN)] == ["constant", "MLP"]
+def test_yardsticks_are_the_majority_answer_and_mlp():
+    assert [cell.row for cell in yardsticks("german", GERMAN)] == ["majority answer", "MLP"]
 
 
 def test_time_grows_with_epochs_and_shrinks_with_workers():

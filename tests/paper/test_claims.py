@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from fairview.paper.artefacts import Document
-from fairview.paper.cells import SHOWN, Cell, Row
+from fairview.paper.artefacts import ArtefactResult
+from fairview.paper.cells import SHOWN, Cell, CellResult
 from fairview.paper.checklist import CLAIMS, findings
 from fairview.paper.claims import Tally
 from fairview.paper.numbers import numbers, printed_row
 from fairview.paper.table3 import LOWEST_LOSS
-from fairview.paper.table4 import UNTUNED
+from fairview.paper.table4 import ONE_SWITCH
 
 SP, EO = "statistical_parity_gap", "equal_opportunity_gap"
 
@@ -32,8 +32,8 @@ def gaps(make_row, around):
 
 @pytest.mark.parametrize(("level", "word"), [(9.0, "holds"), (1.0, "does not")])
 def test_modules(gaps, make_document, level, word):
-    rows = [gaps("full", 5.0, block=UNTUNED), gaps("without-fm", level, block=UNTUNED),
-            gaps("without-wc", level, block=UNTUNED)]  # fmt: skip
+    rows = [gaps("full", 5.0, block=ONE_SWITCH), gaps("without-fm", level, block=ONE_SWITCH),
+            gaps("without-wc", level, block=ONE_SWITCH)]  # fmt: skip
     found = verdict("modules", make_document("table4", rows))
     assert found.verdict == word
     beyond = "4 beyond the noise" if word == "holds" else "4 disagree beyond the noise"
@@ -41,15 +41,15 @@ def test_modules(gaps, make_document, level, word):
 
 
 def test_half_of_the_comparisons_is_mixed_and_enough_for_most_cases_only_if_more(gaps, make_document):
-    rows = [gaps("full", 5.0, block=UNTUNED), gaps("without-fm", 9.0, block=UNTUNED),
-            gaps("without-wc", 1.0, block=UNTUNED)]  # fmt: skip
+    rows = [gaps("full", 5.0, block=ONE_SWITCH), gaps("without-fm", 9.0, block=ONE_SWITCH),
+            gaps("without-wc", 1.0, block=ONE_SWITCH)]  # fmt: skip
     document = make_document("table4", rows)
     assert verdict("modules", document).verdict == "mixed"
     assert verdict("masks-first", document).verdict == "holds"
 
 
 def test_what_is_within_the_noise_is_undecided(gaps, make_document):
-    rows = [gaps("full", 5.0, block=UNTUNED, noise=9.0), gaps("without-fm", 5.5, block=UNTUNED, noise=9.0)]
+    rows = [gaps("full", 5.0, block=ONE_SWITCH, noise=9.0), gaps("without-fm", 5.5, block=ONE_SWITCH, noise=9.0)]
     found = verdict("modules", make_document("table4", rows))
     assert (found.verdict, found.evidence[:48]) == ("undecided", "2 of 2 comparisons agree, none beyond the noise;")
 
@@ -125,7 +125,7 @@ def test_a_claim_is_judged_alike_from_the_file(gaps, make_document, tmp_path):
         for rank in range(5)
     ]  # fmt: skip
     document = make_document("fig1", rows)
-    again = Document.load(document.save(tmp_path))
+    again = ArtefactResult.load(document.save(tmp_path))
     assert "trend of" not in verdict("bias-falls", document).evidence  # among those against
     assert verdict("bias-falls", again) == verdict("bias-falls", document)
     assert "gcn SP gap -1.00, gcn EO gap -1.00" in verdict("bias-falls", again).evidence
@@ -186,18 +186,18 @@ def test_what_was_not_run_or_only_smoke_tested_is_not_judged(gaps, make_document
     nothing = findings({})
     assert {finding.verdict for claim, finding in nothing.values() if claim.needs} == {"not run"}
     assert len(nothing) == len(CLAIMS) == 18
-    rows = [gaps("full", 5.0, block=UNTUNED), gaps("without-fm", 9.0, block=UNTUNED)]
+    rows = [gaps("full", 5.0, block=ONE_SWITCH), gaps("without-fm", 9.0, block=ONE_SWITCH)]
     assert verdict("modules", make_document("table4", rows, quick=True)).verdict == "not run"
 
 
 def test_evidence_says_what_was_not_run(gaps, make_row, make_document):
-    rows = [gaps("full", 5.0, block=UNTUNED), gaps("without-fm", 9.0, block=UNTUNED)]
-    rows.append(Row(gaps("without-wc", 9.0, block=UNTUNED).cell, reason="not run (0 of 5 runs are there)"))
+    rows = [gaps("full", 5.0, block=ONE_SWITCH), gaps("without-fm", 9.0, block=ONE_SWITCH)]
+    rows.append(CellResult(gaps("without-wc", 9.0, block=ONE_SWITCH).cell, reason="not run (0 of 5 runs are there)"))
     found = verdict("modules", make_document("table4", rows))
     assert found.verdict == "holds"
     assert found.evidence.endswith("1 of 3 rows of table4 have no numbers")
     good = make_row("fairvgnn", auc=[80.0], f1=[80.0], accuracy=[80.0], **{SP: [1.0], EO: [1.0]})
-    sage = Row(make_row("fairvgnn", encoder="sage").cell, reason="not run (0 of 5 runs are there)")
+    sage = CellResult(make_row("fairvgnn", encoder="sage").cell, reason="not run (0 of 5 runs are there)")
     found = verdict("rank", make_document("table3", [good, make_row("nifty"), sage]))
     assert "not ranked: sage fairvgnn" in found.evidence
 
@@ -211,7 +211,9 @@ def test_the_papers_own_numbers(make_document, around):
     found = {}
     for table in ("table1", "table3", "table4", "table6"):
         rows = [
-            Row(Cell(dataset=ours, encoder=encoder, row=name, method="any", block=UNTUNED if table == "table4" else ""),
+            CellResult(
+                Cell(dataset=ours, encoder=encoder, row=name, method="any",
+                     block=ONE_SWITCH if table == "table4" else ""),
                 ((0, 1), (0, 2), (0, 3)), {m: runs(printed.get(m), f"{ours}{encoder}{name}") for m in SHOWN})
             for ours, theirs in (("german", "german"), ("credit-large", "credit"), ("bail", "bail"))
             for encoder, of_encoder in numbers()[table].get(theirs, {}).items()

@@ -7,8 +7,8 @@ import pytest
 
 from fairview.errors import InputError
 from fairview.paper import pages
-from fairview.paper.artefacts import Document, documents, run_artefact
-from fairview.paper.cells import Row
+from fairview.paper.artefacts import ArtefactResult, documents, run_artefact
+from fairview.paper.cells import CellResult
 from fairview.paper.numbers import Number
 from fairview.paper.results_page import results_page
 from fairview.paper.scope import Scope
@@ -18,7 +18,7 @@ SP, EO = "statistical_parity_gap", "equal_opportunity_gap"
 
 
 def not_run(row):
-    return Row(row.cell, reason="not run (2 of 5 runs are there)")
+    return CellResult(row.cell, reason="not run (2 of 5 runs are there)")
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_tables_without_training(tmp_path):
 def test_results_page_says_it_in_plain_words(table3, make_row, make_document, tmp_path):
     table3.save(tmp_path)
     runs = {"auc": [70.0, 72.0], SP: [1.0, 3.0], EO: [1.0, 2.0]}
-    several = Document("table3", "Table 3", table3.scope | {"splits": 2}, rows=tuple(
+    several = ArtefactResult("table3", "Table 3", table3.scope | {"splits": 2}, rows=tuple(
         make_row(name, **runs) for name in ("vanilla", LOWEST_LOSS, "fairvgnn")
     ), versions=table3.versions)  # fmt: skip
     several.save(tmp_path)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairview.paper.cells import Row
+from fairview.paper.cells import CellResult
 from fairview.paper.numbers import Number
 from fairview.paper.verdicts import falls_short, in_words, judge, shortfalls, verdicts
 
@@ -47,11 +47,11 @@ def test_what_is_not_compared_says_why_and_cannot_fall_short(make_row):
 def test_shortfalls_name_the_row(make_row, make_document):
     bad = make_row("fairvgnn", auc=[60.0], statistical_parity_gap=[2.0], printed=PRINTED)
     assert shortfalls(make_document("table3", [bad])) == ["table3 german gcn fairvgnn (worse: AUC -12.00)"]
-    failed = Row(bad.cell, reason="1 of 5 runs failed: it diverged")
+    failed = CellResult(bad.cell, reason="1 of 5 runs failed: it diverged")
     assert shortfalls(make_document("table3", [failed])) == [
         "table3 german gcn fairvgnn (1 of 5 runs failed: it diverged)"
     ]
-    not_compared = Row(make_row("fairvgnn", printed=PRINTED, not_compared="other splits").cell, reason="not run")
+    not_compared = CellResult(make_row("fairvgnn", printed=PRINTED, not_compared="other splits").cell, reason="not run")
     assert shortfalls(make_document("table3", [not_compared])) == []
     sizes = [
         {"dataset": "german", "size": "nodes", "verdict": "differs by +1"},

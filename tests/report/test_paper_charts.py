@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fairview.paper.artefacts import Document
-from fairview.paper.cells import SHOWN, Cell, Row
-from fairview.paper.pages import Table
+from fairview.paper.artefacts import ArtefactResult
+from fairview.paper.cells import SHOWN, Cell, CellResult
+from fairview.paper.pages import PageTable
 from fairview.report.paper_charts import charts, write_charts, write_page
 
 SCOPE = {"splits": 0, "seeds": 2, "quick": False}
@@ -14,7 +14,7 @@ SCOPE = {"splits": 0, "seeds": 2, "quick": False}
 
 def row(name, **more):
     cell = Cell(dataset="german", encoder="gcn", row=name, method="fairvgnn", not_compared="no numbers", **more)
-    return Row(cell, ((0, 1), (0, 2)), dict.fromkeys(SHOWN, (0.2, 0.4)))
+    return CellResult(cell, ((0, 1), (0, 2)), dict.fromkeys(SHOWN, (0.2, 0.4)))
 
 
 SERIES = tuple(
@@ -24,14 +24,16 @@ SERIES = tuple(
 )  # fmt: skip
 
 DOCUMENTS = {
-    "fig1": Document("fig1", "Figure 1", SCOPE, (
+    "fig1": ArtefactResult("fig1", "Figure 1", SCOPE, (
         row("nothing masked", facts={"rank": 0}),
         row("without Age", masked="Age", facts={"rank": 1, "correlation": -0.16}),
     ), SERIES),
-    "fig3": Document("fig3", "Figure 3", SCOPE, (row("without-wc", block="untuned"), row("x", block="untuned"))),
-    "fig4": Document("fig4", "Figure 4", SCOPE, tuple(row(f"ε = {e}", facts={"threshold": e}) for e in (1.0, 2.0))),
-    "fig5": Document("fig5", "Figure 5", SCOPE, series=SERIES),
-    "table2": Document("table2", "<i>Table 2</i>", SCOPE, series=({"dataset": "german", "size": "nodes"},)),
+    "fig3": ArtefactResult("fig3", "Figure 3", SCOPE, (row("without-wc", block="untuned"), row("x", block="untuned"))),
+    "fig4": ArtefactResult(
+        "fig4", "Figure 4", SCOPE, tuple(row(f"ε = {e}", facts={"threshold": e}) for e in (1.0, 2.0))
+    ),
+    "fig5": ArtefactResult("fig5", "Figure 5", SCOPE, series=SERIES),
+    "table2": ArtefactResult("table2", "<i>Table 2</i>", SCOPE, series=({"dataset": "german", "size": "nodes"},)),
 }  # fmt: skip
 
 
@@ -52,16 +54,16 @@ def test_a_chart_shows_the_means_in_percent():
 
 
 def test_other_splits_have_files_of_their_own(tmp_path):
-    document = Document("fig3", "Figure 3", SCOPE | {"splits": 10}, DOCUMENTS["fig3"].rows)
+    document = ArtefactResult("fig3", "Figure 3", SCOPE | {"splits": 10}, DOCUMENTS["fig3"].rows)
     assert [path.name for path in write_charts(document, tmp_path)] == ["fig3-10-splits.svg"]
 
 
 def test_a_figure_without_rows_draws_nothing(tmp_path):
-    assert write_charts(Document("fig3", "Figure 3", SCOPE), tmp_path) == []
+    assert write_charts(ArtefactResult("fig3", "Figure 3", SCOPE), tmp_path) == []
 
 
 def test_the_page_is_whole_and_names_cannot_become_markup(tmp_path):
-    path = write_page(DOCUMENTS, Table("Claims", ["claim"], [["<script>alert(1)</script>"]]), tmp_path)
+    path = write_page(DOCUMENTS, PageTable("Claims", ["claim"], [["<script>alert(1)</script>"]]), tmp_path)
     text = path.read_text(encoding="utf-8")
     assert "<script" not in text
     assert "&lt;script&gt;" in text

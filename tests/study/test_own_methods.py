@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -82,7 +81,7 @@ def test_an_instance_that_hides_its_settings_is_refused():
 
 def test_what_only_this_process_knows_runs_in_it_with_a_note(graph, tmp_path):
     class Local(Share):
-        pass
+        """Inside a function."""
 
     found = compare(graph, methods=[Local], plain=False, seeds=1, folder=tmp_path, workers=2)
     assert found.summary["notes"][0].startswith("Local is known to this process alone: all trials ran in it")
@@ -214,10 +213,10 @@ def test_the_majority_answer_takes_no_rank(graph, tmp_path):
     assert first["rank"] == {"utility": None, "fairness": None, "average": None}
     assert first["unranked"] == "It gives everybody the same answer: a yardstick, not a competitor."
     assert not first["pareto"]
-    assert (second["rank"]["average"], second["pareto"], second["unranked"]) == (1.0, True, None)
+    assert (second["rank"]["average"], second["unranked"]) == (1.0, None)
 
 
 def test_a_method_is_resolved_to_its_entry_whatever_it_is_called_by():
     for given in ("vanilla", "fairview.methods.vanilla:Vanilla", fv.Vanilla, fv.Vanilla(epochs=3)):
         assert resolve_method(given) is METHODS["vanilla"]
-    assert resolve_method(Share).importable == (__name__ in sys.modules)
+    assert not resolve_method(Share).importable, "the tests' folder is not on the path"

@@ -15,7 +15,7 @@ from fairview.errors import InputError
 from fairview.progress import duration
 
 if TYPE_CHECKING:
-    from fairview.paper.artefacts import Document
+    from fairview.paper.artefacts import ArtefactResult
     from fairview.paper.scope import Scope
 
 _LONG_SECONDS = 60.0
@@ -166,7 +166,7 @@ def _say_how_long(names: list[str], scope: Scope, workers: int | None) -> None:
         typer.echo(f"this takes about {duration(total)} if nothing is there yet{shared}", err=True)
 
 
-def _one(name: str, scope: Scope, out: Path, workers: int | None, finished: bool) -> Document:
+def _one(name: str, scope: Scope, out: Path, workers: int | None, finished: bool) -> ArtefactResult:
     """Run a table or figure and write its files."""
     from fairview.atomic import write_atomic
     from fairview.paper import pages
@@ -218,7 +218,7 @@ def _results(out: Path, format: Format) -> None:
     typer.echo(str(out / "results.md"))
 
 
-def _print(document: Document, out: Path) -> None:
+def _print(document: ArtefactResult, out: Path) -> None:
     from fairview.paper.checklist import findings
     from fairview.paper.claims import claims_table
     from fairview.paper.pages import tables
@@ -231,7 +231,7 @@ def _print(document: Document, out: Path) -> None:
     typer.echo(f"{out / document.stem}.md\n")
 
 
-def _plain(document: Document) -> dict[str, Any]:
+def _plain(document: ArtefactResult) -> dict[str, Any]:
     """For JSON: means and deviations are fractions, the paper's numbers percent, as printed."""
     from fairview.paper.verdicts import in_words
 

@@ -13,13 +13,13 @@ import typer
 from fairview.progress import Update, duration, track_live
 
 if TYPE_CHECKING:
-    from fairview.study.trials import Notice, Result
+    from fairview.study.trials import Result, TrialNotice
 
 SECONDS_BETWEEN_LINES = 15.0
 
 
 @contextmanager
-def follow_trials(description: str) -> Iterator[Notice]:
+def follow_trials(description: str) -> Iterator[TrialNotice]:
     """A notice for `run_trials`: what is done already, then progress with the time left, all on stderr."""
     with track_live(description) as update:
         yield _Follower(update)

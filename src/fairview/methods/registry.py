@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -216,7 +217,8 @@ def spec_of(thing: Any) -> str:
 
 def is_importable(thing: Any) -> bool:
     """Whether another process finds a class or function by its `module:name`."""
-    if thing.__module__ in ("__main__", "__mp_main__") or "<" in thing.__qualname__:
+    package = thing.__module__.partition(".")[0]  # a module that is loaded already may lie where nobody looks for it
+    if package in ("__main__", "__mp_main__") or all(f.find_spec(package, None) is None for f in sys.meta_path):
         return False
     try:
         return import_object(spec_of(thing), "object") is thing

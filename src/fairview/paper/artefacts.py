@@ -13,12 +13,13 @@ from types import MappingProxyType
 from typing import Any
 
 from fairview._version import __version__
-from fairview.atomic import write_atomic
+from fairview.atomic import write_json
 from fairview.errors import InputError, did_you_mean, option
+from fairview.machine import cpu_capability, processor
 from fairview.paper import fig1, fig3, fig4, fig5, numbers, table1, table2, table3, table4, table6
-from fairview.paper.cells import Cell, Cells, Row, run_cells
+from fairview.paper.cells import Cell, CellResult, Cells, run_cells
 from fairview.paper.scope import Scope
-from fairview.study.trials import Notice
+from fairview.study.trials import TrialNotice
 
 Series = Callable[[Scope], list[dict[str, Any]]]
 """Tidy records of what needs no training."""
@@ -91,7 +92,7 @@ def artefact(name: str) -> Artefact:
 
 
 @dataclass(frozen=True)
-class Document:
+class ArtefactResult:
     """What came of a table or figure.
 
     Attributes:
@@ -107,7 +108,7 @@ class Document:
     name: str
     title: str
     scope: Mapping[str, Any]
-    rows: tuple[Row, ...] = ()
+    rows: tuple[CellResult, ...] = ()
     series: tuple[Mapping[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -128,11 +129,11 @@ class Document:
         rows, series = [row.to_dict() for row in self.rows], [dict(record) for record in self.series]
         document = {"kind": "paper", "version": 1, **plain, "rows": rows, "series": series}
         path = folder / f"{self.stem}.json"
-        write_atomic(path, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+        write_json(path, document, indent=1)
         return path
 
     @classmethod
-    def load(cls, path: Path) -> Document:
+    def load(cls, path: Path) -> ArtefactResult:
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
             if found["kind"] != "paper" or found["version"] != 1 or found["name"] not in ARTEFACTS:
@@ -141,7 +142,7 @@ class Document:
                 found["name"],
                 found["title"],
                 found["scope"],
-                tuple(map(Row.from_dict, found["rows"])),
+                tuple(map(CellResult.from_dict, found["rows"])),
                 tuple(found["series"]),
                 tuple(found["notes"]),
                 found["versions"],
@@ -156,9 +157,9 @@ def run_artefact(
     folder: Path,
     *,
     workers: int | None = None,
-    notice: Notice | None = None,
+    notice: TrialNotice | None = None,
     finished: bool = False,
-) -> Document:
+) -> ArtefactResult:
     """Train what the folder does not hold yet, and write `NAME.json`; rows of earlier calls stay in it.
 
     Args:
@@ -175,7 +176,7 @@ def run_artefact(
     found = artefact(name)
     scope = found.scoped(scope)
     before = _earlier(folder / f"{name}{scope.suffix}.json", scope)
-    rows: list[Row] = []
+    rows: list[CellResult] = []
     if found.cells is not None:
         asked = found.cells(scope)
         rows = run_cells(asked, scope, folder / "trials", workers=workers, notice=notice, finished=finished)
@@ -186,18 +187,18 @@ def run_artefact(
             rows = [row for row in every if row.values or _key(row.cell) in known]
     series = found.series(scope) if found.series is not None else []
     missing = [f"Not run: {dataset}, its files are not at hand." for dataset in scope.missing()]
-    document = Document(
+    document = ArtefactResult(
         name, found.title, scope.to_dict(), tuple(rows), tuple(series), (*found.notes, *missing), versions()
     )
     document.save(folder)
     return document
 
 
-def _earlier(path: Path, scope: Scope) -> Document | None:
+def _earlier(path: Path, scope: Scope) -> ArtefactResult | None:
     """What an earlier call left, if it can be added to."""
     if not path.exists():
         return None
-    held = Document.load(path)
+    held = ArtefactResult.load(path)
     if (held.scope["quick"], held.scope["seeds"]) == (scope.quick, scope.seeds):
         return held
     if held.scope["quick"]:
@@ -215,14 +216,15 @@ def _key(cell: Cell) -> tuple[str | None, ...]:
     return cell.dataset, cell.encoder, cell.block, cell.row, cell.masked
 
 
-def documents(folder: Path) -> dict[str, Document]:
+def documents(folder: Path) -> dict[str, ArtefactResult]:
     """All that lie in a folder, by stem (`table3`, `table3-10-splits`)."""
     paths = [path for name in ARTEFACTS for path in sorted(folder.glob(f"{name}*.json"))]
-    found = [Document.load(path) for path in paths]
+    found = [ArtefactResult.load(path) for path in paths]
     return {document.stem: document for document in found}
 
 
 def versions() -> dict[str, str]:
     """Of what computes, and where."""
     packages = {name: metadata.version(name) for name in ("numpy", "scipy", "torch", "torch_geometric", "scikit-learn")}
-    return {"fairview": __version__, "python": platform.python_version(), **packages, "platform": platform.platform()}
+    machine = {"platform": platform.platform(), "processor": processor(), "cpu_capability": cpu_capability() or "none"}
+    return {"fairview": __version__, "python": platform.python_version(), **packages, **machine}

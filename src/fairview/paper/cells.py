@@ -11,11 +11,12 @@ from fairview.methods.registry import METHODS
 from fairview.paper.numbers import PAPER_METRICS, Number, Printed, paper_dataset, printed_row
 from fairview.paper.scope import WITHOUT, Scope
 from fairview.study.statistics import Estimate, RunMetrics, estimate
-from fairview.study.trials import Notice, Result, Trial, finished_trials, run_trials
+from fairview.study.trials import Result, Trial, TrialNotice, finished_trials, run_trials
 from fairview.undefined import Metric, Undefined
 
 SHOWN = (*PAPER_METRICS, "balanced_accuracy", "false_positive_rate")
 NOT_IN_PAPER = "not in the paper"
+MAJORITY = METHODS["constant"].words
 YARDSTICKS = "yardsticks"
 """The block of rows that every table has beside the paper's."""
 
@@ -62,7 +63,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class CellResult:
     """What came of a cell.
 
     Attributes:
@@ -119,7 +120,7 @@ class Row:
         }
 
     @classmethod
-    def from_dict(cls, found: Mapping[str, Any]) -> Row:
+    def from_dict(cls, found: Mapping[str, Any]) -> CellResult:
         plain = {name: found[name] for name in ("dataset", "encoder", "row", "method", "block", "not_compared")}
         printed = found["paper_percent"]
         cell = Cell(
@@ -151,10 +152,10 @@ def printed_for(table: str, dataset: str, encoder: str, row: str, scope: Scope) 
 
 
 def yardsticks(dataset: str, scope: Scope, *, all_of_them: bool = False) -> list[Cell]:
-    """What every table needs beside it: the predictor that looks at nothing, and models that look at no links."""
+    """What every table needs beside it: the majority answer, and models that look at no links."""
     common: dict[str, Any] = {"dataset": dataset, "block": YARDSTICKS, "not_compared": NOT_IN_PAPER}
     found = [
-        Cell(encoder=None, row="constant", method="constant", **common),
+        Cell(encoder=None, row=MAJORITY, method="constant", settings={"answer": "majority"}, **common),
         Cell(encoder="mlp", row="MLP", method="vanilla", **common),
     ]
     if all_of_them:
@@ -162,7 +163,7 @@ def yardsticks(dataset: str, scope: Scope, *, all_of_them: bool = False) -> list
             Cell(encoder=None, row="logistic regression", method="logistic-regression", **common),
             Cell(encoder=None, row="gradient boosting", method="gradient-boosting", **common),
         ]
-    return [cell for cell in found if cell.row == "constant" or scope.wants(cell.method)]
+    return [cell for cell in found if cell.row == MAJORITY or scope.wants(cell.method)]
 
 
 def run_cells(
@@ -171,9 +172,9 @@ def run_cells(
     folder: Path,
     *,
     workers: int | None = None,
-    notice: Notice | None = None,
+    notice: TrialNotice | None = None,
     finished: bool = False,
-) -> list[Row]:
+) -> list[CellResult]:
     """Run the trials that the folder does not hold yet; one row per cell, in their order.
 
     With `finished` nothing is run, and a row that is not whole says so.
@@ -187,18 +188,18 @@ def run_cells(
     return [_row(cell, cell.trials(scope), results) for cell in cells]
 
 
-def _row(cell: Cell, trials: Sequence[Trial], found: Mapping[str, Result]) -> Row:
+def _row(cell: Cell, trials: Sequence[Trial], found: Mapping[str, Result]) -> CellResult:
     results = [found[trial.id] for trial in trials if trial.id in found]
     if not trials:
-        return Row(cell, reason=f"not available: there is no method '{cell.method}'")
+        return CellResult(cell, reason=f"not available: there is no method '{cell.method}'")
     seconds = sum(result.timing.seconds for result in results)
     if len(results) < len(trials):
-        return Row(cell, seconds=seconds, reason=f"not run ({len(results)} of {len(trials)} runs are there)")
+        return CellResult(cell, seconds=seconds, reason=f"not run ({len(results)} of {len(trials)} runs are there)")
     failed = [result.failed for result in results if result.failed is not None]
     if failed:
-        return Row(cell, seconds=seconds, reason=f"{len(failed)} of {len(results)} runs failed: {failed[0]}")
+        return CellResult(cell, seconds=seconds, reason=f"{len(failed)} of {len(results)} runs failed: {failed[0]}")
     values = {name: tuple(result.metrics["test"].get(name) for result in results) for name in SHOWN}
-    return Row(cell, tuple((trial.split, trial.seed) for trial in trials), values, seconds)
+    return CellResult(cell, tuple((trial.split, trial.seed) for trial in trials), values, seconds)
 
 
 def _metric(value: float | None) -> Metric:

@@ -9,12 +9,12 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from fairview.metrics.registry import METRICS
-from fairview.paper.artefacts import Document
-from fairview.paper.cells import Row
+from fairview.paper.artefacts import ArtefactResult
+from fairview.paper.cells import CellResult
 from fairview.paper.claims import Claim, Documents, Finding, Tally, all_of, settings_of
 from fairview.paper.pages import our_ranks
 from fairview.paper.table3 import LOWEST_LOSS, METHODS
-from fairview.paper.table4 import TUNED, UNTUNED
+from fairview.paper.table4 import AS_PUBLISHED, ONE_SWITCH
 from fairview.study.statistics import GAPS, UTILITY
 
 TREND = 0.3
@@ -25,7 +25,7 @@ _TREND_RULE = f"beyond ±{TREND} is a trend"
 # --- Figure 1: one channel masked -------------------------------------------------------------------------------------
 
 
-def bias_remains(document: Document) -> Finding:
+def bias_remains(document: ArtefactResult) -> Finding:
     tally, shown = Tally(), []
     unmasked = {row.cell.encoder: row for row in document.rows if row.cell.facts.get("rank") == 0}
     for row in document.rows:
@@ -41,7 +41,7 @@ def bias_remains(document: Document) -> Finding:
     return tally.finding(f"with the sensitive channel masked: {', '.join(shown)}")
 
 
-def bias_falls(document: Document) -> Finding:
+def bias_falls(document: ArtefactResult) -> Finding:
     tally, trends = Tally(), []
     for encoder in ("mlp", "gcn"):
         rows = [row for row in document.rows if row.cell.encoder == encoder and "rank" in row.cell.facts]
@@ -59,7 +59,7 @@ def bias_falls(document: Document) -> Finding:
     return tally.finding(f"rank correlation of |correlation| and gap over channels ({_TREND_RULE}): {shown}")
 
 
-def german_channels_change(document: Document) -> Finding:
+def german_channels_change(document: ArtefactResult) -> Finding:
     german = _changes(document, "german")
     credit = _changes(document, "credit-large") or _changes(document, "credit-small")
     if not german:
@@ -80,7 +80,7 @@ def german_channels_change(document: Document) -> Finding:
 # --- Table 1: masking -------------------------------------------------------------------------------------------------
 
 
-def masking_lowers_bias(document: Document) -> Finding:
+def masking_lowers_bias(document: ArtefactResult) -> Finding:
     bias, cost = Tally(), Tally()
     for rows in settings_of(document).values():
         for strategy in ("S1", "S2"):
@@ -89,11 +89,11 @@ def masking_lowers_bias(document: Document) -> Finding:
     return all_of(less_bias=bias.finding(), less_useful=cost.finding())
 
 
-def propagated_ranking_on_german(document: Document) -> Finding:
+def propagated_ranking_on_german(document: ArtefactResult) -> Finding:
     return _lower("S2", "S1", document, lambda dataset, encoder: dataset == "german" and encoder in ("mlp", "gcn"))
 
 
-def rankings_agree_on_credit(document: Document) -> Finding:
+def rankings_agree_on_credit(document: ArtefactResult) -> Finding:
     tally, shown = Tally(), []
     for (dataset, encoder), rows in settings_of(document).items():
         if dataset.startswith("credit") and encoder in ("mlp", "gcn") and {"S1", "S2"} <= set(rows):
@@ -105,7 +105,7 @@ def rankings_agree_on_credit(document: Document) -> Finding:
     return tally.finding(f"S2 - S1 in points (equal means below 0.5): {', '.join(shown)}")
 
 
-def gcn_more_useful_and_biased(document: Document) -> Finding:
+def gcn_more_useful_and_biased(document: ArtefactResult) -> Finding:
     useful, biased = Tally(), Tally()
     found = settings_of(document)
     for dataset in dict.fromkeys(dataset for dataset, _ in found):
@@ -118,7 +118,7 @@ def gcn_more_useful_and_biased(document: Document) -> Finding:
 # --- Table 3 ----------------------------------------------------------------------------------------------------------
 
 
-def plain_more_useful_and_biased(document: Document) -> Finding:
+def plain_more_useful_and_biased(document: ArtefactResult) -> Finding:
     """The plain model as published, lowest loss; with the fair methods' own rule it is another model, said beside."""
     parts = {}
     for name, metrics in (("more_useful", UTILITY), ("more_biased", GAPS)):
@@ -132,7 +132,7 @@ def plain_more_useful_and_biased(document: Document) -> Finding:
     return all_of(**parts)
 
 
-def best_average_rank(document: Document) -> Finding:
+def best_average_rank(document: ArtefactResult) -> Finding:
     ranks = our_ranks(document.rows)
     asked = [(row.cell.encoder or "", row.cell.row) for row in document.rows if row.cell.row in METHODS]
     absent = list(dict.fromkeys(" ".join(key) for key in asked if key not in ranks))
@@ -152,30 +152,30 @@ def best_average_rank(document: Document) -> Finding:
 # --- Table 4 and Figure 3: modules ------------------------------------------------------------------------------------
 
 
-def each_module_lowers_bias(document: Document) -> Finding:
+def each_module_lowers_bias(document: ArtefactResult) -> Finding:
     return _both_blocks(document, [("full", "without-fm"), ("full", "without-wc")])
 
 
-def effects_add_up(document: Document) -> Finding:
+def effects_add_up(document: ArtefactResult) -> Finding:
     return _both_blocks(document, [("without-fm", "without-both"), ("without-wc", "without-both")])
 
 
-def masks_matter_more(document: Document) -> Finding:
+def masks_matter_more(document: ArtefactResult) -> Finding:
     return _both_blocks(document, [("without-wc", "without-fm")], most=True)
 
 
-def adversaries_lower_bias(document: Document) -> Finding:
+def adversaries_lower_bias(document: ArtefactResult) -> Finding:
     return _both_blocks(document, [("without-wc", "without-discriminator"), ("without-wc", "without-generator")])
 
 
-def discriminator_matters_more(document: Document) -> Finding:
+def discriminator_matters_more(document: ArtefactResult) -> Finding:
     return _both_blocks(document, [("without-generator", "without-discriminator")], most=True)
 
 
 # --- Table 6 and Figure 4: clamping -----------------------------------------------------------------------------------
 
 
-def adaptive_clamp_is_best(document: Document) -> Finding:
+def adaptive_clamp_is_best(document: ArtefactResult) -> Finding:
     tally, exempt = Tally(), Tally()
     for (dataset, encoder), rows in settings_of(document).items():
         is_exempt = encoder == "gin" or (dataset.startswith("credit") and encoder == "gcn")
@@ -184,7 +184,7 @@ def adaptive_clamp_is_best(document: Document) -> Finding:
     return tally.finding(f"where the paper makes an exception (GIN, Credit GCN): {exempt.agree} of {exempt.total}")
 
 
-def higher_threshold_more_bias(document: Document) -> Finding:
+def higher_threshold_more_bias(document: ArtefactResult) -> Finding:
     tally, shown = Tally(), []
     for (dataset, encoder), rows in settings_of(document).items():
         for metric in GAPS:
@@ -200,7 +200,7 @@ def higher_threshold_more_bias(document: Document) -> Finding:
 # --- Figure 5 and cost ------------------------------------------------------------------------------------------------
 
 
-def homophily_slows_change(document: Document) -> Finding:
+def homophily_slows_change(document: ArtefactResult) -> Finding:
     found = {}
     for dataset in dict.fromkeys(str(record["dataset"]) for record in document.series):
         homophily = next(record["homophily"] for record in document.series if record["dataset"] == dataset)
@@ -216,7 +216,7 @@ def homophily_slows_change(document: Document) -> Finding:
     return tally.finding("; ".join(shown))
 
 
-def linear_cost(_: Document) -> Finding:
+def linear_cost(_: ArtefactResult) -> Finding:
     return Finding(
         "mixed",
         "measured by `python -m benchmarks.growth` (docs/speed.md), 10⁴ to 10⁶ nodes: GCN and GIN grow linearly or "
@@ -273,7 +273,7 @@ def findings(documents: Documents, *, only: str | None = None) -> dict[str, tupl
 # --- parts ------------------------------------------------------------------------------------------------------------
 
 
-def _lower(one: str, other: str, document: Document, where: Callable[[str, str | None], bool]) -> Finding:
+def _lower(one: str, other: str, document: ArtefactResult, where: Callable[[str, str | None], bool]) -> Finding:
     tally = Tally()
     for (dataset, encoder), rows in settings_of(document).items():
         if where(dataset, encoder):
@@ -281,21 +281,21 @@ def _lower(one: str, other: str, document: Document, where: Callable[[str, str |
     return tally.finding()
 
 
-def _both_blocks(document: Document, pairs: list[tuple[str, str]], *, most: bool = False) -> Finding:
+def _both_blocks(document: ArtefactResult, pairs: list[tuple[str, str]], *, most: bool = False) -> Finding:
     """(lower, higher) pairs among the untuned variants; how the tuned ones fare is said."""
     tallies = {}
-    for block in (UNTUNED, TUNED):
+    for block in (ONE_SWITCH, AS_PUBLISHED):
         tallies[block] = tally = Tally()
-        full = settings_of(document, block=UNTUNED)
+        full = settings_of(document, block=ONE_SWITCH)
         for key, rows in settings_of(document, block=block).items():
             known = {name: row for name, row in full.get(key, {}).items() if name == "full"} | rows
             for lower, higher in pairs:
                 tally.expect_lower(known.get(lower), known.get(higher), GAPS)
-    other = tallies[TUNED]
-    return tallies[UNTUNED].finding(f"{TUNED}: {other.agree} of {other.total}", most=most)
+    other = tallies[AS_PUBLISHED]
+    return tallies[ONE_SWITCH].finding(f"{AS_PUBLISHED}: {other.agree} of {other.total}", most=most)
 
 
-def _trend(at: list[float], rows: list[Row], metric: str) -> float | None:
+def _trend(at: list[float], rows: list[CellResult], metric: str) -> float | None:
     """Rank correlation of a quantity with the rows' means; None with too few, or if nothing varies."""
     pairs = [(x, mean) for x, row in zip(at, rows, strict=True) if (mean := row.mean(metric)) is not None]
     xs, means = [x for x, _ in pairs], [mean for _, mean in pairs]
@@ -304,7 +304,7 @@ def _trend(at: list[float], rows: list[Row], metric: str) -> float | None:
     return float(spearmanr(xs, means).statistic)
 
 
-def _changes(document: Document, dataset: str) -> dict[int, float]:
+def _changes(document: ArtefactResult, dataset: str) -> dict[int, float]:
     """Place of a channel that is not sensitive -> largest change of its correlation over the hops."""
     found: dict[int, list[float]] = {}
     for record in document.series:

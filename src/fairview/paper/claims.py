@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from fairview.paper.artefacts import Document
-from fairview.paper.cells import YARDSTICKS, Row
-from fairview.paper.pages import Table
+from fairview.paper.artefacts import ArtefactResult
+from fairview.paper.cells import YARDSTICKS, CellResult
+from fairview.paper.pages import PageTable
 from fairview.paper.table3 import NO_TIME
 from fairview.study.statistics import difference
 
@@ -43,7 +43,7 @@ def all_of(**parts: Finding) -> Finding:
     return Finding(verdict, "; ".join(said))
 
 
-Documents = Mapping[str, Document]
+Documents = Mapping[str, ArtefactResult]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,11 +63,11 @@ class Claim:
     text: str
     where: str
     needs: str
-    judge: Callable[[Document], Finding]
+    judge: Callable[[ArtefactResult], Finding]
     trained: bool = True
 
     def finding(self, documents: Documents) -> Finding:
-        document = documents.get(self.needs, Document("", "", {}))
+        document = documents.get(self.needs, ArtefactResult("", "", {}))
         if self.needs and not document.name:
             return Finding("not run", f"needs `fairview paper {self.needs}`")
         found = self.judge(document)
@@ -92,7 +92,7 @@ class Tally:
     clear_against: int = 0
     against: list[str] = field(default_factory=list)
 
-    def expect_lower(self, one: Row | None, other: Row | None, metrics: Sequence[str]) -> None:
+    def expect_lower(self, one: CellResult | None, other: CellResult | None, metrics: Sequence[str]) -> None:
         """The claim is that `one` has the lower value; a pair without values is left out."""
         if one is None or other is None:
             return
@@ -144,10 +144,10 @@ class Tally:
         return text + (f" (against: {', '.join(shown)}{f' and {more} more' if more else ''})" if shown else "")
 
 
-def claims_table(findings: Mapping[str, tuple[Claim, Finding]]) -> Table:
+def claims_table(findings: Mapping[str, tuple[Claim, Finding]]) -> PageTable:
     """The checklist."""
     lines = [[claim.text, claim.where, found.verdict, found.evidence] for claim, found in findings.values()]
-    return Table("Claims", ["claim", "in the paper", "verdict", "evidence"], lines)
+    return PageTable("Claims", ["claim", "in the paper", "verdict", "evidence"], lines)
 
 
 # --- rows -------------------------------------------------------------------------------------------------------------
@@ -155,9 +155,11 @@ def claims_table(findings: Mapping[str, tuple[Claim, Finding]]) -> Table:
 Key = tuple[str, str | None]
 
 
-def settings_of(document: Document, *, block: str | None = None, every: bool = False) -> dict[Key, dict[str, Row]]:
+def settings_of(
+    document: ArtefactResult, *, block: str | None = None, every: bool = False
+) -> dict[Key, dict[str, CellResult]]:
     """(dataset, encoder) -> the rows by name; Bail without TIME only if `every` dataset is wanted."""
-    found: dict[Key, dict[str, Row]] = {}
+    found: dict[Key, dict[str, CellResult]] = {}
     for row in document.rows:
         cell = row.cell
         if (every or cell.dataset != NO_TIME) and cell.block != YARDSTICKS and block in (None, cell.block):
@@ -165,7 +167,7 @@ def settings_of(document: Document, *, block: str | None = None, every: bool = F
     return found
 
 
-def setting(row: Row) -> str:
+def setting(row: CellResult) -> str:
     return f"{row.cell.dataset} {row.cell.encoder or ''}".strip()
 
 

@@ -6,9 +6,9 @@ First with one switch, then as each arm was tuned for the published runs.
 from __future__ import annotations
 
 from fairview.paper.cells import Cell, yardsticks
-from fairview.paper.recipes import tuned, without_adversary
 from fairview.paper.scope import Scope
-from fairview.paper.table4 import TUNED, UNTUNED
+from fairview.paper.table4 import AS_PUBLISHED, ONE_SWITCH
+from fairview.paper.variants import as_published, without_adversary
 
 ARMS = {
     "without-wc": "full",
@@ -30,10 +30,10 @@ def cells(scope: Scope) -> list[Cell]:
         if "gcn" not in scope.encoders:
             continue
         found += yardsticks(dataset, scope)
-        for block in (UNTUNED, TUNED):
+        for block in (ONE_SWITCH, AS_PUBLISHED):
             for row, switch in ARMS.items():
-                published = tuned(f"fig3-{row}", dataset, "gcn")
-                settings = without_adversary(switch, dataset) if block == UNTUNED else published or {}
+                published = as_published(f"fig3-{row}", dataset, "gcn")
+                settings = without_adversary(switch, dataset) if block == ONE_SWITCH else published or {}
                 found.append(
                     Cell(
                         dataset=dataset, encoder="gcn", row=row, method="fairvgnn", settings=settings, block=block,

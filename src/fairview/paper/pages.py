@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import csv
 import io
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from fairview.metrics.registry import METRICS
 from fairview.paper import numbers, table3
-from fairview.paper.artefacts import Document
-from fairview.paper.cells import SHOWN, YARDSTICKS, Row
+from fairview.paper.artefacts import ArtefactResult
+from fairview.paper.cells import SHOWN, YARDSTICKS, CellResult
 from fairview.paper.numbers import PAPER_METRICS
 from fairview.paper.verdicts import in_words, verdicts
 from fairview.runs.run import csv_cell
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """Something to print: a title, columns, and rows of texts."""
 
     title: str
@@ -30,7 +31,7 @@ class Table:
         return "\n".join("| " + " | ".join(_escaped(str(cell)) for cell in row) + " |" for row in cells)
 
 
-def tables(document: Document) -> list[Table]:
+def tables(document: ArtefactResult) -> list[PageTable]:
     """What to print of a document: a table per dataset, average ranks for Table 3, series as they are."""
     datasets = dict.fromkeys(row.cell.dataset for row in document.rows)
     found = [rows_table(name, [row for row in document.rows if row.cell.dataset == name]) for name in datasets]
@@ -41,7 +42,7 @@ def tables(document: Document) -> list[Table]:
     return found
 
 
-def rows_table(title: str, rows: Sequence[Row], *, paper: bool = True) -> Table:
+def rows_table(title: str, rows: Sequence[CellResult], *, paper: bool = True) -> PageTable:
     """The rows of a dataset; below each, if wished, what the paper prints for it."""
     columns = ["encoder", "row", "", *(METRICS[m].short for m in SHOWN), "runs", "verdict"]
     lines: list[list[str]] = []
@@ -54,10 +55,10 @@ def rows_table(title: str, rows: Sequence[Row], *, paper: bool = True) -> Table:
         if paper and cell.printed is not None:
             printed = [_printed(cell.printed.get(metric)) for metric in PAPER_METRICS]
             lines.append([""] * len(lead) + ["paper", *printed, "", "", "", ""])
-    return Table(title, columns, lines)
+    return PageTable(title, columns, lines)
 
 
-def shown(row: Row, metric: str, *, deviation: bool = True) -> str:
+def shown(row: CellResult, metric: str, *, deviation: bool = True) -> str:
     """Mean and standard deviation in percent."""
     mean, std = row.mean(metric), row.std(metric)
     if mean is None or std is None:
@@ -65,7 +66,7 @@ def shown(row: Row, metric: str, *, deviation: bool = True) -> str:
     return f"{mean:.2f}±{std:.2f}" if deviation and len(row.draws) > 1 else f"{mean:.2f}"
 
 
-def rank_table(document: Document) -> Table | None:
+def rank_table(document: ArtefactResult) -> PageTable | None:
     """Average ranks over the datasets at hand: ours, and the paper's as printed and as its own means give them."""
     ours = our_ranks(document.rows)
     if not ours:
@@ -77,10 +78,10 @@ def rank_table(document: Document) -> Table | None:
         lines.append([*key, f"{ours[key]:.2f}", f"{printed[key]:.2f}", again])
     columns = ["encoder", "method", "ours", "paper, as printed", "paper, recomputed (difference)"]
     where = ", ".join(_ranked(document.rows))
-    return Table(f"Average rank (1 is best; {len(lines)} models on {where} here, 15 in the paper)", columns, lines)
+    return PageTable(f"Average rank (1 is best; {len(lines)} models on {where} here, 15 in the paper)", columns, lines)
 
 
-def our_ranks(rows: Iterable[Row]) -> dict[tuple[str, str], float]:
+def our_ranks(rows: Iterable[CellResult]) -> dict[tuple[str, str], float]:
     """(encoder, method) -> average rank, of the paper's methods that have a number for every metric and dataset.
 
     A dataset on which nothing was run takes no part.
@@ -96,9 +97,9 @@ def our_ranks(rows: Iterable[Row]) -> dict[tuple[str, str], float]:
     return dict(zip(keys, numbers.average_ranks(means), strict=True))
 
 
-def _ranked(rows: Iterable[Row]) -> dict[str, dict[tuple[str, str], Row]]:
+def _ranked(rows: Iterable[CellResult]) -> dict[str, dict[tuple[str, str], CellResult]]:
     """Dataset -> (encoder, method) -> the row, of those that have a number for every metric."""
-    found: dict[str, dict[tuple[str, str], Row]] = {}
+    found: dict[str, dict[tuple[str, str], CellResult]] = {}
     for row in rows:
         cell = row.cell
         if cell.block or cell.dataset == table3.NO_TIME or cell.row not in table3.METHODS or cell.encoder is None:
@@ -108,7 +109,7 @@ def _ranked(rows: Iterable[Row]) -> dict[str, dict[tuple[str, str], Row]]:
     return found
 
 
-def markdown(document: Document, *, checks: Table | None = None) -> str:
+def markdown(document: ArtefactResult, *, checks: PageTable | None = None) -> str:
     """The page of a table or figure."""
     scope = document.scope
     draws = f"{scope['splits']} stratified splits, " if scope["splits"] else "the published split, "
@@ -120,11 +121,21 @@ def markdown(document: Document, *, checks: Table | None = None) -> str:
         lines += [f"## {table.title}", "", table.markdown(), ""]
     if checks is not None and checks.rows:
         lines += [f"## {checks.title}", "", checks.markdown(), ""]
-    lines += ["## Notes", "", *(f"- {note}" for note in document.notes), ""]
+    lines += ["## Notes", "", *map(bullet, document.notes), ""]
     return "\n".join(lines)
 
 
-def tidy(document: Document) -> str:
+def wrapped(text: str, indent: str = "") -> str:
+    """Prose in lines of at most 119 characters; further lines are indented."""
+    return textwrap.fill(text, 119, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def bullet(text: str) -> str:
+    """A point of a list."""
+    return wrapped(f"- {text}", "  ")
+
+
+def tidy(document: ArtefactResult) -> str:
     """CSV, one line per row and metric; a document without rows has its series in it."""
     records = [dict(record) for record in document.series] if not document.rows else list(_tidy_rows(document.rows))
     columns = list(dict.fromkeys(name for record in records for name in record))
@@ -136,14 +147,14 @@ def tidy(document: Document) -> str:
     return out.getvalue()
 
 
-def tidy_series(document: Document) -> str | None:
+def tidy_series(document: ArtefactResult) -> str | None:
     """CSV of the series of a document that has rows too."""
     if not document.rows or not document.series:
         return None
-    return tidy(Document(document.name, document.title, document.scope, series=document.series))
+    return tidy(ArtefactResult(document.name, document.title, document.scope, series=document.series))
 
 
-def _tidy_rows(rows: Iterable[Row]) -> Iterable[dict[str, Any]]:
+def _tidy_rows(rows: Iterable[CellResult]) -> Iterable[dict[str, Any]]:
     for row in rows:
         cell, judged = row.cell, verdicts(row)
         for metric in SHOWN:
@@ -168,11 +179,11 @@ def _tidy_rows(rows: Iterable[Row]) -> Iterable[dict[str, Any]]:
             }
 
 
-def _series_table(document: Document) -> Table:
+def _series_table(document: ArtefactResult) -> PageTable:
     """Table 2 as it is; correlations with one column per hop."""
     if "hop" not in document.series[0]:
         columns = list(document.series[0])
-        return Table("Sizes", columns, [[_text(record[name]) for name in columns] for record in document.series])
+        return PageTable("Sizes", columns, [[_text(record[name]) for name in columns] for record in document.series])
     hops = sorted({record["hop"] for record in document.series})
     lines: dict[tuple[str, ...], list[str]] = {}
     for record in document.series:
@@ -180,7 +191,7 @@ def _series_table(document: Document) -> Table:
         key = (record["dataset"], homophily, str(record["place"]), record["channel"])
         lines.setdefault(key, []).append(f"{record['correlation']:.3f}")
     columns = ["dataset", "homophily", "place", "channel", *(f"hop {hop}" for hop in hops)]
-    return Table("Correlation with the sensitive attribute", columns, [[*key, *row] for key, row in lines.items()])
+    return PageTable("Correlation with the sensitive attribute", columns, [[*key, *row] for key, row in lines.items()])
 
 
 def _printed(number: numbers.Number | None) -> str:

@@ -2,123 +2,106 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from fairview.metrics.registry import METRICS
-from fairview.paper.artefacts import Document
-from fairview.paper.cells import YARDSTICKS, Row
+from fairview.paper.artefacts import ArtefactResult
+from fairview.paper.cells import YARDSTICKS, CellResult
 from fairview.paper.claims import Claim, Finding, settings_of
 from fairview.paper.table3 import LOWEST_LOSS, NO_TIME, TUNED
 from fairview.paper.verdicts import falls_short, in_words, verdicts
 from fairview.study.statistics import GAPS, difference
 
-NEAR_CONSTANT = 2.0
-"""Points of balanced accuracy around 50 within which a model is called a constant predictor in all but name."""
+NEAR_MAJORITY = 2.0
+"""Points of balanced accuracy around 50 within which a model is as good as the same answer for everybody."""
 
 RIVALS = ("nifty", "edits", "fairgnn")
 
-_PLAIN = {LOWEST_LOSS: "that keeps its lowest loss, as published", "vanilla": "with the same rule"}
+PLAIN_MODELS = {LOWEST_LOSS: "lowest loss, as published", "vanilla": "same selection rule"}
+"""The two plain models, and how each chooses its epoch."""
 
 
 def plain_words(
-    main: Document, claims: Mapping[str, tuple[Claim, Finding]], several: Sequence[Document] = ()
+    main: ArtefactResult, claims: Mapping[str, tuple[Claim, Finding]], several: Sequence[ArtefactResult] = ()
 ) -> list[str]:
     """The sentences that belong on top of the page.
 
     Args:
-        main: Table 3 on the published split.
+        main: PageTable 3 on the published split.
         claims: the checklist.
-        several: Table 3 on repeated splits.
+        several: PageTable 3 on repeated splits.
     """
     if main.scope["quick"]:
         return ["A smoke test says nothing."]
-    of_table = (_lacking, _reproduced, _against_plain, _against_rivals, _near_constant, _without_a_graph, _without_time)
-    found = [sentence for said in of_table for sentence in said(main)]
-    found += [sentence for document in several if not document.scope["quick"] for sentence in _over_splits(document)]
-    return found + list(_claims(claims))
+    of_table = (_lacking, _reproduced, _against_plain, _against_rivals, _near_majority, _without_a_graph, _without_time)
+    sentences = [sentence for part in of_table for sentence in part(main)]
+    sentences += [s for document in several if not document.scope["quick"] for s in _over_splits(document)]
+    return sentences + list(_claims(claims))
 
 
-def _lacking(main: Document) -> Iterator[str]:
+def _lacking(main: ArtefactResult) -> Iterator[str]:
     """What the sentences below can't speak of."""
-    found: dict[str, dict[str, list[str]]] = {}
+    lacking: dict[str, dict[str, list[str]]] = {}
     for row in main.rows:
         if row.reason:
             where = row.cell.dataset if row.cell.block == YARDSTICKS else _name(row)
-            found.setdefault(row.reason, {}).setdefault(row.cell.row, []).append(where)
-    for reason, rows in found.items():
-        cells = [f"{name} on {_listed(places)}" for name, places in rows.items()]
-        yield f"Without numbers, {reason}, and so left out below: {_listed(cells, sign='; ')}."
+            lacking.setdefault(row.reason, {}).setdefault(row.cell.row, []).append(where)
+    for reason, rows in lacking.items():
+        yield f"No numbers ({reason}): {'; '.join(f'{name} on {_listed(places)}' for name, places in rows.items())}."
 
 
-def _reproduced(main: Document) -> Iterator[str]:
-    rows = [row for row in main.rows if row.cell.row == "fairvgnn" and verdicts(row)]
-    if rows:
+def _reproduced(main: ArtefactResult) -> Iterator[str]:
+    for name, words in (("fairvgnn", "FairVGNN cells"), (TUNED, "FairVGNN cells with settings chosen on validation")):
+        rows = [row for row in main.rows if row.cell.row == name and verdicts(row)]
         short = [f"{_name(row)} ({in_words(row)})" for row in rows if falls_short(row)]
-        others = f"; the others: {_listed(short)}" if short else ""
-        yield (
-            f"{len(rows) - len(short)} of {len(rows)} FairVGNN cells that are compared meet the paper's (no metric "
-            f"worse by more than two of its deviations){others}."
-        )
-    tuned = [row for row in main.rows if row.cell.row == TUNED and verdicts(row)]
-    if tuned:
-        told = [f"{_name(row)} ({in_words(row)})" for row in tuned]
-        met = sum(not falls_short(row) for row in tuned)
-        yield f"With settings chosen on validation, {met} of {len(tuned)} tuned cells meet it: {_listed(told)}."
+        if rows:
+            yield (
+                f"{len(rows) - len(short)} of {len(rows)} {words} meet the paper's numbers: no metric is worse by more "
+                "than two of its deviations."
+            )
+        if short:
+            yield f"The other{'s' if len(short) > 1 else ''}: {_listed(short)}."
     rivals = [row for row in main.rows if row.cell.row in RIVALS and verdicts(row)]
     if rivals:
-        met_rivals = sum(not falls_short(row) for row in rivals)
-        yield f"Of the rivals' cells that are compared, {met_rivals} of {len(rivals)} meet the paper's."
+        yield f"{sum(not falls_short(row) for row in rivals)} of {len(rivals)} cells of the rivals meet them."
 
 
-def _against_plain(main: Document) -> Iterator[str]:
+def _pairs(document: ArtefactResult, plain: str) -> list[tuple[CellResult, CellResult]]:
+    """FairVGNN and a plain model, setting by setting, where both were run."""
+    rows = [(of_setting.get("fairvgnn"), of_setting.get(plain)) for of_setting in settings_of(document).values()]
+    return [
+        (fair, other) for fair, other in rows if fair is not None and other is not None and fair.values and other.values
+    ]
+
+
+def _against_plain(main: ArtefactResult) -> Iterator[str]:
     """Beside the plain model of the published rule, and beside that of the rule that the fair methods use."""
-    for name, words in _PLAIN.items():
-        better, clear, total = [], 0, 0
-        for rows in settings_of(main).values():
-            fair, plain = rows.get("fairvgnn"), rows.get(name)
-            if fair is None or plain is None or not fair.values or not plain.values:
-                continue
-            total += 1
-            if _fairer(fair, plain):
-                clear += _clearly_fairer(fair, plain)
-                mine, theirs = fair.mean("auc"), plain.mean("auc")
-                gained = "undefined" if mine is None or theirs is None else f"{mine - theirs:+.1f}"
-                better.append(f"{_name(fair)} (AUC {gained}{_if_constant(fair)})")
-        if total:
-            listed = f": {_listed(better)}" if better else ""
+    for name, words in PLAIN_MODELS.items():
+        pairs = _pairs(main, name)
+        better = [pair for pair in pairs if _fairer(*pair)]
+        clear = sum(all(_is_clear(*pair, metric) for metric in GAPS) for pair in better)
+        if pairs:
             yield (
-                f"FairVGNN's gaps are both smaller than those of the plain model {words} in {len(better)} of {total} "
-                f"settings, in {clear} of them beyond the noise of the seeds{listed}."
+                f"FairVGNN reduces both gaps in {len(better)} of {len(pairs)} settings, compared with the plain model "
+                f"({words}). In {clear} of them the difference exceeds the noise between seeds (table below)."
             )
 
 
-def _over_splits(several: Document) -> Iterator[str]:
+def _over_splits(several: ArtefactResult) -> Iterator[str]:
     """The same on repeated splits, whose intervals say more than those of seeds."""
-    count = several.scope["splits"]
-    for name, words in _PLAIN.items():
-        lower: dict[str, list[str]] = {metric: [] for metric in GAPS}
-        total = 0
-        for rows in settings_of(several).values():
-            fair, plain = rows.get("fairvgnn"), rows.get(name)
-            if fair is None or plain is None or not fair.values or not plain.values:
-                continue
-            total += 1
-            for metric in GAPS:
-                high = difference(fair.runs, plain.runs, metric).high
-                if high is not None and high < 0:
-                    lower[metric].append(f"{_name(fair)}{_if_constant(fair, sign=' ')}")
-        if total:
-            told = [
-                f"the {METRICS[metric].short} in {len(cells)}{f' ({_listed(cells)})' if cells else ''}"
-                for metric, cells in lower.items()
-            ]
+    for name, words in PLAIN_MODELS.items():
+        pairs = _pairs(several, name)
+        counts = {metric: sum(_is_clear(*pair, metric) for pair in pairs) for metric in GAPS}
+        if pairs:
             yield (
-                f"Over {count} splits FairVGNN is fairer than the plain model {words}, beyond the noise, of {total} "
-                f"settings by {_listed(told, sign='; by ')}."
+                f"Over {several.scope['splits']} splits, compared with the plain model ({words}): FairVGNN's "
+                + " and its ".join(f"{METRICS[m].short} is smaller beyond the noise in {n}" for m, n in counts.items())
+                + f" of {len(pairs)} settings (table below)."
             )
 
 
-def _against_rivals(main: Document) -> Iterator[str]:
+def _against_rivals(main: ArtefactResult) -> Iterator[str]:
     wins, total = [], 0
     for rows in settings_of(main).values():
         fair = rows.get("fairvgnn")
@@ -126,17 +109,14 @@ def _against_rivals(main: Document) -> Iterator[str]:
         if fair is not None and fair.values and others:
             total += 1
             if all(_fairer(fair, other) for other in others):
-                wins.append(_name(fair) + _if_constant(fair, sign=" "))
+                wins.append(_name(fair))
     if total:
         listed = f": {_listed(wins)}" if wins else ""
-        yield (
-            f"FairVGNN's gaps are both smaller than those of every rival that was run in {len(wins)} of {total} "
-            f"settings{listed}."
-        )
+        yield f"Both gaps of FairVGNN are smaller than those of every rival in {len(wins)} of {total} settings{listed}."
 
 
-def _near_constant(main: Document) -> Iterator[str]:
-    """Within two points of the constant predictor, or so few or so different runs that their interval includes it."""
+def _near_majority(main: ArtefactResult) -> Iterator[str]:
+    """Within two points of the majority answer, or with so few or so different runs that their interval includes it."""
     near: dict[str, list[str]] = {}
     unsure: dict[str, list[str]] = {}
     looked_at = 0
@@ -147,24 +127,23 @@ def _near_constant(main: Document) -> Iterator[str]:
         if mean is None:
             continue
         looked_at += row.cell.row == "fairvgnn"
-        is_near = abs(mean - 50) < NEAR_CONSTANT
+        is_near = abs(mean - 50) < NEAR_MAJORITY
         if is_near or (spread.low is not None and spread.high is not None and spread.low <= 0.5 <= spread.high):
             cells = (near if is_near else unsure).setdefault(row.cell.row, [])
             cells.append(f"{_name(row)} ({mean:.1f}, {_percent(row, 'false_positive_rate', 0)})")
     told = (
-        (near, "Hardly to be told from the predictor that looks at nothing, which is perfectly fair"),
-        (unsure, "The interval of the balanced accuracy over the runs includes 50, that of the predictor that looks at "
-                 "nothing"),
-    )  # fmt: skip
-    for found, words in told:
-        if found:
-            listed = _listed([f"{method} on {_listed(cells)}" for method, cells in found.items()], sign="; ")
-            yield f"{words} (balanced accuracy, false positive rate): {listed}."
+        (near, f"Within {NEAR_MAJORITY:g} points of the majority answer's balanced accuracy of 50"),
+        (unsure, "Not shown to beat the majority answer (the interval of the balanced accuracy includes 50)"),
+    )
+    for cells_of, words in told:
+        if cells_of:
+            listed = "; ".join(f"{method} on {_listed(cells)}" for method, cells in cells_of.items())
+            yield f"{words}; balanced accuracy and false positive rate in brackets: {listed}."
     if looked_at and "fairvgnn" not in near | unsure:
-        yield f"In none of its {looked_at} cells is FairVGNN's balanced accuracy near the constant predictor's 50."
+        yield f"In none of its {looked_at} cells is FairVGNN's balanced accuracy near the majority answer's 50."
 
 
-def _without_a_graph(main: Document) -> Iterator[str]:
+def _without_a_graph(main: ArtefactResult) -> Iterator[str]:
     """A yardstick that beats every FairVGNN cell of its dataset."""
     for dataset in dict.fromkeys(row.cell.dataset for row in main.rows):
         rows = [row for row in main.rows if row.cell.dataset == dataset]
@@ -179,12 +158,12 @@ def _without_a_graph(main: Document) -> Iterator[str]:
                 better.append(f"{row.cell.row} {mean:.2f} (gaps {gaps})")
         if better:
             yield (
-                f"On {dataset} models that look at no links have a higher AUC than FairVGNN's best {max(fair):.2f}: "
+                f"On {dataset}, models without links have a higher AUC than FairVGNN's best ({max(fair):.2f}): "
                 f"{_listed(better)}."
             )
 
 
-def _without_time(main: Document) -> Iterator[str]:
+def _without_time(main: ArtefactResult) -> Iterator[str]:
     """The same encoders with and without the column."""
     with_time, without = (
         {
@@ -197,56 +176,41 @@ def _without_time(main: Document) -> Iterator[str]:
     shared = [encoder for encoder in with_time if encoder in without]
     if shared:
         yield (
-            f"Bail's column TIME gives the label away: without it FairVGNN's best AUC is "
-            f"{max(without[encoder] for encoder in shared):.1f}, with it "
-            f"{max(with_time[encoder] for encoder in shared):.1f} "
+            "Bail's column TIME gives the label away: FairVGNN's best AUC is "
+            f"{max(with_time[encoder] for encoder in shared):.1f} with it and "
+            f"{max(without[encoder] for encoder in shared):.1f} without "
             f"({_listed([str(encoder).upper() for encoder in shared])})."
         )
 
 
 def _claims(claims: Mapping[str, tuple[Claim, Finding]]) -> Iterator[str]:
-    by_verdict: dict[str, list[str]] = {}
-    for claim, finding in claims.values():
-        by_verdict.setdefault(finding.verdict, []).append(claim.text)
-    run = sum(len(texts) for verdict, texts in by_verdict.items() if verdict != "not run")
-    yield f"{len(by_verdict.get('holds', []))} of {run} claims of the paper that we looked at hold."
-    for verdict, words in (("does not", "Do not hold up"), ("mixed", "Mixed"), ("undecided", "Undecided")):
-        if texts := by_verdict.get(verdict):
-            yield f"{words}: {_listed([_within_a_sentence(text) for text in texts], sign='; ')}."
+    counts = Counter(finding.verdict for _, finding in claims.values())
+    yield (
+        f"Of {counts.total() - counts['not run']} claims of the paper that were checked, {counts['holds']} hold, "
+        f"{counts['does not']} do not, {counts['mixed']} are mixed and {counts['undecided']} undecided "
+        "(checklist below)."
+    )
 
 
-def _fairer(one: Row, other: Row) -> bool:
+def _fairer(one: CellResult, other: CellResult) -> bool:
     pairs = [(one.mean(metric), other.mean(metric)) for metric in GAPS]
     return all(mine is not None and theirs is not None and mine < theirs for mine, theirs in pairs)
 
 
-def _clearly_fairer(one: Row, other: Row) -> bool:
-    """The intervals of both paired differences lie below zero."""
-    ends = [difference(one.runs, other.runs, metric).high for metric in GAPS]
-    return all(high is not None and high < 0 for high in ends)
+def _is_clear(one: CellResult, other: CellResult, metric: str) -> bool:
+    """The interval of the paired difference lies below zero."""
+    high = difference(one.runs, other.runs, metric).high
+    return high is not None and high < 0
 
 
-def _if_constant(row: Row, sign: str = "; ") -> str:
-    """A remark where a small gap says little."""
-    mean = row.mean("balanced_accuracy")
-    near = mean is not None and abs(mean - 50) < NEAR_CONSTANT
-    return f"{sign}{'(near the constant)' if sign == ' ' else 'near the constant'}" if near else ""
-
-
-def _percent(row: Row, metric: str, digits: int = 1) -> str:
+def _percent(row: CellResult, metric: str, digits: int = 1) -> str:
     mean = row.mean(metric)
     return "undefined" if mean is None else f"{mean:.{digits}f}"
 
 
-def _within_a_sentence(text: str) -> str:
-    """Without the capital of a sentence's first word; names such as FairVGNN and S2 keep theirs."""
-    word = text.split()[0]
-    return text[0].lower() + text[1:] if word[1:] == word[1:].lower() and not any(map(str.isdigit, word)) else text
-
-
-def _name(row: Row) -> str:
+def _name(row: CellResult) -> str:
     return f"{row.cell.dataset} {(row.cell.encoder or '').upper()}".strip()
 
 
-def _listed(names: list[str], sign: str = ", ") -> str:
-    return sign.join(names)
+def _listed(names: list[str]) -> str:
+    return ", ".join(names)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from fairview.errors import InputError, command
 from fairview.metrics.registry import METRICS
-from fairview.paper.artefacts import Document, documents
-from fairview.paper.cells import SHOWN, YARDSTICKS, Row
+from fairview.paper.artefacts import ArtefactResult, documents
+from fairview.paper.cells import MAJORITY, SHOWN, YARDSTICKS, CellResult
 from fairview.paper.checklist import findings
 from fairview.paper.claims import claims_table, settings_of
-from fairview.paper.pages import Table, rank_table, rows_table
+from fairview.paper.pages import PageTable, bullet, rank_table, rows_table, wrapped
 from fairview.paper.plain_words import plain_words
 from fairview.paper.table3 import LOWEST_LOSS
 from fairview.study.statistics import INTERVAL_RULE, difference
@@ -30,7 +30,7 @@ def results_page(folder: Path) -> str:
     """The page, from what the folder holds; what was not run is said to be so.
 
     Raises:
-        InputError: Table 3 was not run.
+        InputError: PageTable 3 was not run.
     """
     found = documents(folder)
     main = found.get("table3")
@@ -39,52 +39,58 @@ def results_page(folder: Path) -> str:
     checked = findings(found)
     lines = ["# Results", "", *_made_by(main, found), "", "## In plain words", ""]
     several = [document for stem, document in found.items() if stem.startswith("table3-")]
-    lines += [f"- {sentence}" for sentence in plain_words(main, checked, several)]
+    lines += [bullet(sentence) for sentence in plain_words(main, checked, several)]
     for dataset in dict.fromkeys(row.cell.dataset for row in main.rows):
         rows = [row for row in main.rows if row.cell.dataset == dataset]
         lines += ["", f"## {TITLES.get(dataset, dataset)}", "", rows_table("", rows).markdown()]
     if ranks := rank_table(main):
         lines += ["", f"## {ranks.title}", "", ranks.markdown()]
-    for document in several:
-        lines += ["", *_splits(document)]
-    lines += ["", "## The paper's claims", "", _CLAIM_RULE, "", claims_table(checked).markdown(), ""]
-    lines += ["## Notes", "", *(f"- {note}" for note in main.notes), ""]
+    for document in (main, *several):
+        lines += ["", *_against_plain(document)]
+    lines += ["", "## The paper's claims", "", wrapped(_CLAIM_RULE), "", claims_table(checked).markdown(), ""]
+    lines += ["## Notes", "", *map(bullet, main.notes), ""]
     return "\n".join(lines)
 
 
 _SMOKE = "**A smoke test: two epochs per run. The numbers mean nothing.**"
 
 _CLAIM_RULE = (
-    "A claim is a set of comparisons of means. It holds if nine in ten agree (more than half where the paper says "
-    "*in most cases* or *generally*), does not if fewer than half do, is mixed in between, and undecided if no "
-    "comparison is beyond the noise: the 95 % interval of the paired difference over the runs leaves out zero. A claim "
-    "with two parts is as good as the worse one."
+    "Each claim is checked by comparing means. It holds if nine in ten comparisons agree (more than half where the "
+    "paper says *in most cases* or *generally*). It does not hold if fewer than half agree, and is mixed in between. It is "
+    "undecided if no comparison exceeds the noise: the 95 % interval of the paired difference over the runs includes "
+    "zero. A claim with two parts is as good as the worse one."
 )
 
 
-def _made_by(main: Document, found: Mapping[str, Document]) -> list[str]:
+def _made_by(main: ArtefactResult, found: Mapping[str, ArtefactResult]) -> list[str]:
     hours = sum(document.seconds for document in found.values()) / 3600
-    versions = ", ".join(f"{name} {version}" for name, version in main.versions.items() if name != "platform")
+    machine = [main.versions[name] for name in ("processor", "cpu_capability", "platform") if name in main.versions]
+    versions = ", ".join(
+        f"{name} {version}" for name, version in main.versions.items() if version not in machine
+    )  # fmt: skip
     lines = [
-        "Made by `fairview paper results`; not edited by hand. Percent on the test nodes. Ours: mean ± standard "
-        f"deviation over seeds 1 to {main.scope['seeds']} on the published split, one thread per run.",
+        wrapped(
+            "Made by `fairview paper results`; not edited by hand. Percent on the test nodes: mean ± standard "
+            f"deviation over seeds 1 to {main.scope['seeds']} on the published split, one thread per run."
+        ),
         "",
-        f"Machine: {main.versions.get('platform', 'not known')}. Versions: {versions}. "
-        f"The runs took {hours:.1f} hours in all, by the clock, each on one thread (a run that several tables share "
-        "counts in each).",
+        wrapped(
+            f"Machine: {', '.join(machine) or 'not known'}. Versions: {versions}. The runs took {hours:.1f} hours in "
+            "all, each on one thread (a run that several tables share counts in each)."
+        ),
     ]
     if main.scope["quick"]:
         lines += ["", _SMOKE]
     return lines
 
 
-# --- several splits ---------------------------------------------------------------------------------------------------
+# --- FairVGNN and the plain model -------------------------------------------------------------------------------------
 
 
-def _splits(document: Document) -> list[str]:
-    """FairVGNN against the plain model on repeated splits: means with intervals, and the paired difference."""
-    count = document.scope["splits"]
-    lines = [f"## {count} splits: FairVGNN and the plain model", "", INTERVAL_RULE, ""]
+def _against_plain(document: ArtefactResult) -> list[str]:
+    """FairVGNN against the plain model: means with intervals, and the paired difference."""
+    where = f"{document.scope['splits']} splits" if document.scope["splits"] else "The published split"
+    lines = [f"## {where}: FairVGNN and the plain model", "", wrapped(INTERVAL_RULE), ""]
     lines += [_SMOKE, ""] if document.scope["quick"] else []
     table = []
     for (dataset, encoder), rows in settings_of(document, every=True).items():
@@ -99,18 +105,18 @@ def _splits(document: Document) -> list[str]:
                 table.append([*lead, name, *(_interval(plain, metric) for metric in SHOWN)])
                 table.append([*lead, f"FairVGNN - {name}", *(_difference(fair, plain, metric) for metric in SHOWN)])
     table += [
-        [row.cell.dataset, "-", "constant", *(_interval(row, metric) for metric in SHOWN)]
-        for row in _constants(document.rows)
+        [row.cell.dataset, "-", MAJORITY, *(_interval(row, metric) for metric in SHOWN)]
+        for row in _majority_answers(document.rows)
     ]
     columns = ["dataset", "encoder", "", *(METRICS[metric].short for metric in SHOWN)]
-    return [*lines, Table("", columns, table).markdown()]
+    return [*lines, PageTable("", columns, table).markdown()]
 
 
-def _constants(rows: Iterable[Row]) -> list[Row]:
+def _majority_answers(rows: Iterable[CellResult]) -> list[CellResult]:
     return [row for row in rows if row.cell.block == YARDSTICKS and row.cell.method == "constant"]
 
 
-def _interval(row: Row, metric: str) -> str:
+def _interval(row: CellResult, metric: str) -> str:
     found = row.estimate(metric)
     if isinstance(found.mean, Undefined):
         return "undefined"
@@ -119,7 +125,7 @@ def _interval(row: Row, metric: str) -> str:
     return f"{100 * found.mean:.2f} ({100 * found.low:.1f} to {100 * found.high:.1f})"
 
 
-def _difference(one: Row, other: Row, metric: str) -> str:
+def _difference(one: CellResult, other: CellResult, metric: str) -> str:
     found = difference(one.runs, other.runs, metric)
     if isinstance(found.mean, Undefined):
         return "undefined"

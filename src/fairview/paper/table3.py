@@ -11,8 +11,8 @@ from typing import Any
 from fairview.data.datasets.registry import DATASETS
 from fairview.methods.presets import has_preset, preset_settings
 from fairview.paper.cells import Cell, printed_for, yardsticks
-from fairview.paper.recipes import rival, untuned
 from fairview.paper.scope import Scope, is_at_hand
+from fairview.paper.variants import one_switch, rival
 
 METHODS = ("vanilla", "nifty", "edits", "fairgnn", "fairvgnn")
 ENCODERS = ("gcn", "gin", "sage")
@@ -81,5 +81,5 @@ def datasets(scope: Scope) -> list[str]:
 def settings(method: str, dataset: str, encoder: str) -> dict[str, Any]:
     """The published settings of a row."""
     if method == "fairvgnn":
-        return untuned("full", dataset, encoder)
+        return one_switch("full", dataset, encoder)
     return rival(method, dataset)

@@ -6,12 +6,12 @@ First the untuned variants: the full model's settings with one switch. Then each
 from __future__ import annotations
 
 from fairview.paper.cells import Cell, printed_for, yardsticks
-from fairview.paper.recipes import tuned, untuned
 from fairview.paper.scope import Scope
+from fairview.paper.variants import as_published, one_switch
 
 VARIANTS = ("full", "without-fm", "without-wc", "without-both")
 ENCODERS = ("gcn", "gin", "sage")
-UNTUNED, TUNED = "untuned", "tuned as published"
+ONE_SWITCH, AS_PUBLISHED = "untuned", "tuned as published"
 
 NOTES = (
     "Untuned: the full model's settings, one switch. The paper's variants were tuned anew, so that only the second "
@@ -39,10 +39,10 @@ def _untuned(dataset: str, encoder: str, scope: Scope) -> list[Cell]:
         printed = printed_for("table4", dataset, encoder, variant, scope)
         if variant != "full":
             printed.setdefault("not_compared", "the paper's variant was tuned anew")
-        settings = untuned(variant, dataset, encoder, preset=preset)
+        settings = one_switch(variant, dataset, encoder, preset=preset)
         found.append(
             Cell(
-                dataset=dataset, encoder=encoder, row=variant, method="fairvgnn", settings=settings, block=UNTUNED,
+                dataset=dataset, encoder=encoder, row=variant, method="fairvgnn", settings=settings, block=ONE_SWITCH,
                 **printed,
             )
         )  # fmt: skip
@@ -52,13 +52,13 @@ def _untuned(dataset: str, encoder: str, scope: Scope) -> list[Cell]:
 def _tuned(dataset: str, encoder: str, scope: Scope) -> list[Cell]:
     found = []
     for variant in VARIANTS[1:]:
-        settings = tuned(variant, dataset, encoder)
+        settings = as_published(variant, dataset, encoder)
         if settings is not None:
             printed = printed_for("table4", dataset, encoder, variant, scope)
             found.append(
                 Cell(
-                    dataset=dataset, encoder=encoder, row=variant, method="fairvgnn", settings=settings, block=TUNED,
-                    **printed,
+                    dataset=dataset, encoder=encoder, row=variant, method="fairvgnn", settings=settings,
+                    block=AS_PUBLISHED, **printed,
                 )
             )  # fmt: skip
     return found

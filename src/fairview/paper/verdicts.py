@@ -6,25 +6,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from fairview.metrics.registry import METRICS
-from fairview.paper.cells import NOT_IN_PAPER, Row
+from fairview.paper.cells import NOT_IN_PAPER, CellResult
 from fairview.paper.numbers import Number, paper_dataset
 from fairview.study.statistics import GAPS
 
 if TYPE_CHECKING:
-    from fairview.paper.artefacts import Document
+    from fairview.paper.artefacts import ArtefactResult
 
 Word = Literal["within", "better", "worse", "undefined", "not judged"]
 
 
 @dataclass(frozen=True)
-class Verdict:
+class MetricVerdict:
     """Of one metric: the word, and ours minus the paper's in percentage points."""
 
     word: Word
     difference: float | None
 
 
-def judge(metric: str, ours: float | None, printed: Number, *, own_std: float | None = None) -> Verdict:
+def judge(metric: str, ours: float | None, printed: Number, *, own_std: float | None = None) -> MetricVerdict:
     """Compare a mean of ours with a printed number, both in percent.
 
     Args:
@@ -40,17 +40,17 @@ def judge(metric: str, ours: float | None, printed: Number, *, own_std: float | 
         'within'
     """
     if ours is None:
-        return Verdict("undefined", None)
+        return MetricVerdict("undefined", None)
     difference = ours - printed.mean
     std = printed.std if printed.std is not None else own_std
     if std is None:
-        return Verdict("not judged", difference)
+        return MetricVerdict("not judged", difference)
     if abs(difference) <= 2 * std + 1e-9:
-        return Verdict("within", difference)
-    return Verdict("better" if (difference < 0) == (metric in GAPS) else "worse", difference)
+        return MetricVerdict("within", difference)
+    return MetricVerdict("better" if (difference < 0) == (metric in GAPS) else "worse", difference)
 
 
-def verdicts(row: Row) -> dict[str, Verdict]:
+def verdicts(row: CellResult) -> dict[str, MetricVerdict]:
     """By metric; empty where the row is not compared."""
     if row.cell.printed is None or row.cell.not_compared or row.reason:
         return {}
@@ -60,7 +60,7 @@ def verdicts(row: Row) -> dict[str, Verdict]:
     }
 
 
-def in_words(row: Row) -> str:
+def in_words(row: CellResult) -> str:
     """The verdict of a whole row, for the last column of a table."""
     if row.reason:
         return row.reason
@@ -79,12 +79,12 @@ def in_words(row: Row) -> str:
     return "; ".join(parts) if parts else "within two deviations"
 
 
-def falls_short(row: Row) -> bool:
+def falls_short(row: CellResult) -> bool:
     """Some metric is worse than the paper's by more than two deviations, or missing."""
     return any(verdict.word in ("worse", "undefined") for verdict in verdicts(row).values())
 
 
-def shortfalls(document: Document) -> list[str]:
+def shortfalls(document: ArtefactResult) -> list[str]:
     """What of a table is not as good as the paper's: compared rows that are worse or lack runs, sizes that differ."""
     found = []
     for row in document.rows:
@@ -97,7 +97,7 @@ def shortfalls(document: Document) -> list[str]:
     return found + [f"{document.name} {record['dataset']} {record['size']} {record['verdict']}" for record in compared]
 
 
-def is_compared(document: Document) -> bool:
+def is_compared(document: ArtefactResult) -> bool:
     """Whether anything of it is set against the paper's numbers."""
     rows = any(row.cell.printed is not None and not row.cell.not_compared for row in document.rows)
     return rows or any("verdict" in record for record in document.series)

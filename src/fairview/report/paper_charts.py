@@ -15,9 +15,9 @@ from jinja2 import Environment
 from fairview.atomic import write_atomic
 from fairview.metrics.registry import METRICS
 from fairview.optional import require
-from fairview.paper.artefacts import Document
-from fairview.paper.cells import Row
-from fairview.paper.pages import Table, tables
+from fairview.paper.artefacts import ArtefactResult
+from fairview.paper.cells import CellResult
+from fairview.paper.pages import PageTable, tables
 from fairview.report.figures import NEEDS
 from fairview.study.statistics import GAPS
 
@@ -33,7 +33,7 @@ WIDTH, HEIGHT = 300, 220
 Chart = alt.FacetChart | alt.HConcatChart
 
 
-def charts(document: Document) -> dict[str, Chart]:
+def charts(document: ArtefactResult) -> dict[str, Chart]:
     """The charts of a document, by file name without ending; a table has none."""
     if document.name == "fig1":
         return _figure1(document)
@@ -46,7 +46,7 @@ def charts(document: Document) -> dict[str, Chart]:
     return {}
 
 
-def write_charts(document: Document, folder: Path) -> list[Path]:
+def write_charts(document: ArtefactResult, folder: Path) -> list[Path]:
     """Each chart as SVG, drawn without a browser."""
     written = []
     for name, svg in drawn(document).items():
@@ -55,7 +55,7 @@ def write_charts(document: Document, folder: Path) -> list[Path]:
     return written
 
 
-def drawn(document: Document) -> dict[str, str]:
+def drawn(document: ArtefactResult) -> dict[str, str]:
     """The charts as SVG texts."""
     vl_convert = require("vl_convert", *NEEDS)
     return {
@@ -64,7 +64,7 @@ def drawn(document: Document) -> dict[str, str]:
     }
 
 
-def write_page(documents: Mapping[str, Document], checks: Table, folder: Path) -> Path:
+def write_page(documents: Mapping[str, ArtefactResult], checks: PageTable, folder: Path) -> Path:
     """`paper.html`: every table and figure of the folder, and the claims; one file, nothing loaded from elsewhere."""
     sections = [
         {
@@ -85,7 +85,7 @@ def write_page(documents: Mapping[str, Document], checks: Table, folder: Path) -
 # --- charts -----------------------------------------------------------------------------------------------------------
 
 
-def _figure1(document: Document) -> dict[str, Chart]:
+def _figure1(document: ArtefactResult) -> dict[str, Chart]:
     drawings: dict[str, Chart] = {}
     masked = [row for row in document.rows if "rank" in row.cell.facts]
     if masked:
@@ -95,7 +95,7 @@ def _figure1(document: Document) -> dict[str, Chart]:
     return drawings
 
 
-def _masked_channels(rows: Sequence[Row]) -> Chart:
+def _masked_channels(rows: Sequence[CellResult]) -> Chart:
     """Utility and gaps against the |correlation| of the masked channel; a dashed line where nothing is masked."""
     records = [
         record | {"correlation": abs(row.cell.facts.get("correlation", 0.0)), "masked": bool(row.cell.masked)}
@@ -110,7 +110,7 @@ def _masked_channels(rows: Sequence[Row]) -> Chart:
     return alt.layer(points, rule).facet(column=alt.Column("encoder:N", title=None))
 
 
-def _bars(rows: Sequence[Row]) -> Chart:
+def _bars(rows: Sequence[CellResult]) -> Chart:
     """The gaps of each arm, with a deviation either way."""
     records = [
         record
@@ -124,7 +124,7 @@ def _bars(rows: Sequence[Row]) -> Chart:
     return alt.layer(bars, spread).properties(width=WIDTH, height=HEIGHT).facet(row="dataset:N", column="block:N")
 
 
-def _thresholds(rows: Sequence[Row]) -> Chart:
+def _thresholds(rows: Sequence[CellResult]) -> Chart:
     """Each metric against the threshold."""
     records = [
         record | {"threshold": row.cell.facts["threshold"]}
@@ -155,7 +155,7 @@ def _correlations(series: Sequence[Mapping[str, Any]]) -> Chart:
     return alt.hconcat(*panels)
 
 
-def _means(row: Row, metrics: Sequence[str]) -> list[dict[str, Any]]:
+def _means(row: CellResult, metrics: Sequence[str]) -> list[dict[str, Any]]:
     """Tidy records for a chart; what is undefined is left out."""
     cell, records = row.cell, []
     for metric in metrics:

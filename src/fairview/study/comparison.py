@@ -28,7 +28,7 @@ from fairview.study.extension import check_extends, machine_notes, study_documen
 from fairview.study.plan import Row, Selection, plan, selection_sentence
 from fairview.study.result_tables import write_tables
 from fairview.study.row_summary import Outcomes, summary_document, with_costs
-from fairview.study.trials import Notice, finished_trials, run_trials
+from fairview.study.trials import TrialNotice, finished_trials, run_trials
 
 if TYPE_CHECKING:
     import altair as alt
@@ -108,7 +108,7 @@ def compare(
     plain: bool = True,
     workers: int | None = None,
     mixed_machines: bool = False,
-    notice: Notice | None = None,
+    notice: TrialNotice | None = None,
 ) -> Comparison:
     """Compare methods on a graph, under one selection rule, over seeds and splits.
 

@@ -178,7 +178,7 @@ class Result(BaseModel):
 
 
 GraphOf = Callable[[str], NodeGraph] | Mapping[str, NodeGraph]
-Notice = Callable[[Result | None, int, int], None]
+TrialNotice = Callable[[Result | None, int, int], None]
 """Called with a new result, how many trials are done and how many there are; first with None."""
 
 
@@ -231,7 +231,7 @@ def run_trials(
     *,
     study_seed: int = 0,
     workers: int | None = None,
-    notice: Notice | None = None,
+    notice: TrialNotice | None = None,
 ) -> list[Result]:
     """Run what the folder's journal does not hold yet, several at a time, and write each result down at once.
 

@@ -1,7 +1,7 @@
 """Which settings of the paper's search space does the validation split prefer? Successive halving over random settings.
 
-python -m benchmarks.search german-gcn                        64 settings, then the best 16, then the best 4
-python -m benchmarks.search bail-sage --rungs 12x1,3x2        fewer, where a run takes minutes
+python -m studies.search german-gcn                        64 settings, then the best 16, then the best 4
+python -m studies.search bail-sage --rungs 12x1,3x2        fewer, where a run takes minutes
 
 The graph that is searched on has no test split, and the seeds (101, 102, ...) are not those of any table. The score is
 the selection rule's own, AUC + F1 + accuracy - gaps on val. Writes docs/results/search-CELL.csv and prints the last
@@ -21,9 +21,9 @@ import numpy as np
 
 import fairview as fv
 from fairview.methods.presets import preset_settings
+from fairview.paper.numbers import PAPER_METRICS
 from fairview.study.trials import Result, Trial, run_trials
 
-METRICS = ("auc", "f1", "accuracy", "statistical_parity_gap", "equal_opportunity_gap")
 SIGNS = (1, 1, 1, -1, -1)
 FIRST_SEED = 101
 SPACE: dict[str, tuple[float, ...]] = {
@@ -56,14 +56,14 @@ def search(cell: str, rungs: list[tuple[int, int]], epochs: int | None) -> list[
         results = run_trials(
             list(itertools.chain(*tried)), {dataset: graph}, Path("runs/search") / cell, notice=_notice
         )
-        found = {result.trial: result for result in results}
+        by_trial = {result.trial: result for result in results}
         scored = []
         for settings, trials in zip(chosen, tried, strict=False):
-            means = _means([found[trial.id] for trial in trials])
+            means = _means([by_trial[trial.id] for trial in trials])
             score = sum(sign * value for sign, value in zip(SIGNS, means, strict=True))
             record: Settings = {"rung": rung, "runs": runs, "published": settings == published}
             record |= {name: settings[name] for name in SPACE} | {"score": round(score, 4)}
-            record |= {name: round(100 * value, 2) for name, value in zip(METRICS, means, strict=True)}
+            record |= {name: round(100 * value, 2) for name, value in zip(PAPER_METRICS, means, strict=True)}
             scored.append((score, record, settings))
         scored.sort(key=lambda one: -one[0])
         chosen = [settings for _, _, settings in scored]
@@ -96,7 +96,7 @@ def markdown(records: list[dict[str, Any]]) -> str:
     for record in last:
         steps = "/".join(str(record[name]) for name in SPACE if name.endswith("_steps"))
         rates = "/".join(f"{record[name]:g}" for name in SPACE if name.startswith("learning_rate"))
-        metrics = " | ".join(f"{record[name]:.2f}" for name in METRICS)
+        metrics = " | ".join(f"{record[name]:.2f}" for name in PAPER_METRICS)
         mark = " (published)" if record["published"] else ""
         lines.append(
             f"| {steps}{mark} | {rates} | {record['clamp_threshold']:g} | {record['mask_density_weight']:g} "
@@ -107,9 +107,9 @@ def markdown(records: list[dict[str, Any]]) -> str:
 
 def _means(results: list[Result]) -> list[float]:
     """Over the runs; a metric that is undefined in one of them counts as the worst."""
-    worst = dict(zip(METRICS, (0, 0, 0, 1, 1), strict=True))
+    worst = dict(zip(PAPER_METRICS, (0, 0, 0, 1, 1), strict=True))
     rows = [result.metrics.get("val", {}) for result in results]
-    return [float(np.mean([worst[n] if row.get(n) is None else row[n] for row in rows])) for n in METRICS]
+    return [float(np.mean([worst[n] if row.get(n) is None else row[n] for row in rows])) for n in PAPER_METRICS]
 
 
 def _notice(_: Result | None, done: int, total: int) -> None:

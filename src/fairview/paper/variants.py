@@ -32,39 +32,39 @@ _STEPS = ("discriminator_steps", "classifier_steps", "generator_steps")
 _RATES = ("learning_rate_classifier", "learning_rate_encoder")
 
 
-def untuned(variant: str, dataset: str, encoder: str, *, preset: str = "paper") -> dict[str, Any]:
+def one_switch(variant: str, dataset: str, encoder: str, *, preset: str = "paper") -> dict[str, Any]:
     """The full model's settings with the variant's one change.
 
     Example:
-        >>> full, without = untuned("full", "german", "gcn"), untuned("without-fm", "german", "gcn")
+        >>> full, without = one_switch("full", "german", "gcn"), one_switch("without-fm", "german", "gcn")
         >>> {name: value for name, value in without.items() if full.get(name) != value}
         {'feature_masks': False}
     """
     return preset_settings(preset, dataset, encoder) | SWITCHES[variant]
 
 
-def tuned(variant: str, dataset: str, encoder: str) -> dict[str, Any] | None:
+def as_published(variant: str, dataset: str, encoder: str) -> dict[str, Any] | None:
     """The settings of the published runs of a variant; None where none were published.
 
     Example:
-        >>> tuned("without-fm", "german", "gcn")["clamp_threshold"]
+        >>> as_published("without-fm", "german", "gcn")["clamp_threshold"]
         1.0
-        >>> tuned("without-fm", "bail", "gin") is None
+        >>> as_published("without-fm", "bail", "gin") is None
         True
     """
     family = "credit" if dataset.startswith("credit") else dataset
-    cell = _recipes().get(variant, {}).get(family, {}).get(encoder)
+    cell = _settings().get(variant, {}).get(family, {}).get(encoder)
     if cell is None:
         return None
     cell = dict(cell)
     named = dict(zip(_STEPS, cell.pop("steps"), strict=True)) | dict(zip(_RATES, cell.pop("rates"), strict=True))
     switch = "without-wc" if variant.startswith("fig3-") else variant
-    return untuned(switch, dataset, encoder) | named | cell
+    return one_switch(switch, dataset, encoder) | named | cell
 
 
 def without_adversary(arm: str, dataset: str) -> dict[str, Any]:
     """Figure 3, untuned: FairVGNN without the clamp as published, and the same without a discriminator or generator."""
-    base = tuned("fig3-without-wc", dataset, "gcn")
+    base = as_published("fig3-without-wc", dataset, "gcn")
     if base is None:
         raise InputError(f"Figure 3: no settings for '{dataset}'; there are some for german and credit.")
     return base | SWITCHES[arm]
@@ -81,5 +81,5 @@ def rival(method: str, dataset: str) -> dict[str, Any]:
 
 
 @cache
-def _recipes() -> dict[str, Any]:
-    return tomllib.loads(resources.files(__package__).joinpath("recipes.toml").read_text(encoding="utf-8"))
+def _settings() -> dict[str, Any]:
+    return tomllib.loads(resources.files(__package__).joinpath("variants.toml").read_text(encoding="utf-8"))

@@ -1,7 +1,7 @@
 """Why does a cell of Table 3 miss the paper's gaps? Validation against test, and what chance alone gives.
 
-python -m benchmarks.misses runs/paper              after `fairview paper table3 --out runs/paper`; trains nothing
-python -m benchmarks.misses runs/paper --oracle     trains German once more, with the epoch chosen on the test nodes
+python -m studies.misses runs/paper              after `fairview paper table3 --out runs/paper`; trains nothing
+python -m studies.misses runs/paper --oracle     trains German once more, with the epoch chosen on the test nodes
 
 For FairVGNN's runs: the gap on val at the kept epoch, which selection has made small; the gap on test; and the mean gap
 of a predictor that says yes as often on test but can't see the groups. Means over the seeds, in percent. The oracle is
@@ -22,10 +22,10 @@ from fairview.metrics.registry import METRICS
 from fairview.paper import table3
 from fairview.paper.cells import Cell
 from fairview.paper.scope import Scope
+from fairview.study.statistics import GAPS, UTILITY
 from fairview.study.trials import Result, finished_trials, run_trials
 
-GAPS = ("statistical_parity_gap", "equal_opportunity_gap")
-SHOWN = ("auc", "f1", "accuracy", *GAPS, "balanced_accuracy")
+SHOWN = (*UTILITY, *GAPS, "balanced_accuracy")
 
 
 def by_chance(folder: Path) -> str:
@@ -37,9 +37,9 @@ def by_chance(folder: Path) -> str:
     scope = Scope(datasets=("german", "bail"), methods=("fairvgnn",))
     for cell in compared(scope):
         trials = cell.trials(scope)
-        found = finished_trials(trials, scope.graph, folder / "trials")
-        if len(found) == len(trials):
-            lines += [_line(cell, metric, [found[trial.id] for trial in trials]) for metric in GAPS]
+        results = finished_trials(trials, scope.graph, folder / "trials")
+        if len(results) == len(trials):
+            lines += [_line(cell, metric, [results[trial.id] for trial in trials]) for metric in GAPS]
     return "\n".join(lines)
 
 
@@ -80,8 +80,8 @@ def _chance(groups: Sequence[dict[str, Any]], metric: str) -> tuple[float, float
     parity = metric == "statistical_parity_gap"
     size, hits = ("nodes", "predicted_positive") if parity else ("positives", "true_positives")
     first, second = (int(group[size]) for group in groups)
-    found = chance_gap(sum(int(group[hits]) for group in groups), first, second)
-    return found.mean, found.upper
+    gap = chance_gap(sum(int(group[hits]) for group in groups), first, second)
+    return gap.mean, gap.upper
 
 
 def _name(cell: Cell) -> str:

@@ -1,6 +1,6 @@
 """Does the adversarial game find the fair mask when the groups differ in size?
 
-Run with ``python -m benchmarks.theorem1``. The world of `fairview.leakage.theorem1`: one leaking channel, one mask. For
+Run with ``python -m studies.theorem1``. The world of `fairview.leakage.theorem1`: one leaking channel, one mask. For
 each case the m with the smallest generator loss against the best discriminator (on a grid), the pull of a generator
 step at m = 0.5, and the m where training in turns ends.
 """

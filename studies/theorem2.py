@@ -1,6 +1,6 @@
 """How often does Theorem 2's bound fail as printed, and does the corrected one ever?
 
-Run with ``python -m benchmarks.theorem2``. A thousand random clamped weight matrices in each of a few worlds, and small
+Run with ``python -m studies.theorem2``. A thousand random clamped weight matrices in each of a few worlds, and small
 trained models with one layer on German and on a synthetic graph.
 """
 
