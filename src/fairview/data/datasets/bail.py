@@ -22,7 +22,14 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from fairview.data.datasets.entry import DataFile, Dataset, Download
-from fairview.data.datasets.published import published_graph, read_edge_file, read_table_file, similar_rows
+from fairview.data.datasets.published import (
+    FAIRVGNN,
+    published_at,
+    published_graph,
+    read_edge_file,
+    read_table_file,
+    similar_rows,
+)
 
 if TYPE_CHECKING:
     from fairview.data.datasets.files import FoundFiles
@@ -108,11 +115,7 @@ BAIL = Dataset(
             name="bail.zip",
             sha256="8b72929bbb2bcdeed16098120fcf995b66eeff6ac172c159d91f0b449265f062",
             size=2_112_180,
-            urls=(
-                "https://raw.githubusercontent.com/YuWVandy/FairVGNN/938f2e8d8da8c4bfc73b92c7953493a91f89244a"
-                "/dataset/bail.zip",
-                "https://raw.githubusercontent.com/YuWVandy/FairVGNN/HEAD/dataset/bail.zip",
-            ),
+            urls=published_at(*FAIRVGNN, "dataset/bail.zip"),
         ),
     ),
     fetchable=True,

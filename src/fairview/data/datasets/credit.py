@@ -21,7 +21,14 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from fairview.data.datasets.entry import DataFile, Dataset, Download
-from fairview.data.datasets.published import published_graph, read_edge_file, read_table_file, similar_rows
+from fairview.data.datasets.published import (
+    NIFTY,
+    published_at,
+    published_graph,
+    read_edge_file,
+    read_table_file,
+    similar_rows,
+)
 from fairview.errors import InputError
 
 if TYPE_CHECKING:
@@ -96,11 +103,7 @@ CREDIT_SMALL = Dataset(
             name="credit.csv",
             sha256=_TABLE.sha256,
             size=1_152_844,
-            urls=(
-                "https://raw.githubusercontent.com/chirag126/nifty/6c270c5ec736c5138d455609112cf6dfcc63dcca"
-                "/dataset/credit/credit.csv",
-                "https://raw.githubusercontent.com/chirag126/nifty/HEAD/dataset/credit/credit.csv",
-            ),
+            urls=published_at(*NIFTY, "dataset/credit/credit.csv"),
         ),
     ),
     fetchable=True,
