@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from fairview.data.datasets.entry import Dataset, Download
-from fairview.data.datasets.published import FAIRVGNN, published_at, published_graph, similar_rows
+from fairview.data.datasets.published import from_fairvgnn, published_graph, similar_rows
 from fairview.errors import InputError
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ GERMAN = Dataset(
             name="german.zip",
             sha256="7f0707c34346539f5112f56085cff82cce98154763f124aeda05207b26789648",
             size=103_864,
-            urls=published_at(*FAIRVGNN, "dataset/german.zip"),
+            urls=from_fairvgnn("dataset/german.zip"),
         ),
     ),
     fetchable=True,
