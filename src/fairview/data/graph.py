@@ -52,6 +52,7 @@ class Provenance:
         object.__setattr__(self, "notes", tuple(map(Message, self.notes)))
 
     def noting(self, *notes: str) -> Provenance:
+        """The same with more notes."""
         for text in notes:
             note(text)
         return dataclasses.replace(self, notes=self.notes + notes)
@@ -241,6 +242,7 @@ class NodeGraph:
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
+        """The ids of the nodes; row numbers as texts if there are no others."""
         return self.node_ids if self.node_ids is not None else tuple(map(str, range(self.num_nodes)))
 
     @property
@@ -255,6 +257,7 @@ class NodeGraph:
 
     @property
     def group_sizes(self) -> dict[str, int]:
+        """How many nodes each group has; those of unknown group are not counted."""
         counts = np.bincount(self.sensitive[self.sensitive != UNKNOWN], minlength=len(self.groups))
         return dict(zip(self.groups, counts.tolist(), strict=True))
 
@@ -272,6 +275,7 @@ class NodeGraph:
         return tuple(name for name, constant in zip(self.channels, same.tolist(), strict=True) if constant)
 
     def channel_index(self, name: str) -> int:
+        """The column of a channel."""
         try:
             return self.channels.index(name)
         except ValueError:

@@ -36,6 +36,7 @@ class Tables:
 
     @property
     def sha256(self) -> dict[str, str]:
+        """The hash of each file; a frame has none."""
         tables = [table for table in (self.nodes, self.edges) if table is not None]
         return {table.name: table.sha256 for table in tables if table.sha256 is not None}
 
