@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterator
 
 import pytest
+import torch
 from hypothesis import settings
 
 import fairview as fv
@@ -25,3 +27,12 @@ def graph() -> fv.NodeGraph:
     made = fv.synthetic_graph(80, groups={"f": 0.4, "m": 0.6}, average_degree=6, seed=1)
     made = made.replace(node_ids=["=1+1", "-5", 'say "hi", you', "007", *(f"n{i}" for i in range(76))])
     return made.with_splits(fv.stratified_splits(made, repeats=1)[0])
+
+
+@pytest.fixture(scope="session")
+def one_thread() -> Iterator[None]:
+    """One thread inside, as before outside."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

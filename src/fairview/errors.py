@@ -13,6 +13,7 @@ import difflib
 import re
 import secrets
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 _FLAGS = {
@@ -163,8 +164,12 @@ class Problems:
         if (finished := Message(message)) not in self._messages:
             self._messages.append(finished)
 
+    def collecting(self) -> _Collecting:
+        """Inside `with`: a step that fails leaves its problems here, and the next step goes on."""
+        return _Collecting(self)
+
     def absorb(self, error: InputError) -> None:
-        """Keep the problems of a step that failed and go on with the independent ones."""
+        """Keep the problems of a step that failed."""
         for problem in error.problems:
             self.add(problem)
 
@@ -175,6 +180,21 @@ class Problems:
         """Raise one `InputError` with all problems; without any, nothing happens."""
         if self._messages:
             raise InputError(self._messages)
+
+
+class _Collecting:
+    """A class and no generator, so that type checkers know that the error goes no further."""
+
+    def __init__(self, problems: Problems) -> None:
+        self.problems = problems
+
+    def __enter__(self) -> None:
+        """There is nothing to prepare."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if isinstance(error, InputError):
+            self.problems.absorb(error)
+        return isinstance(error, InputError)
 
 
 def did_you_mean(name: str, known: Sequence[str]) -> str:
@@ -215,3 +235,18 @@ def quoted(values: Iterable[object], *, limit: int = 5) -> str:
         "'good', 'bad'"
     """
     return some([f"'{value}'" for value in values], limit=limit)
+
+
+def repeated(names: Iterable[str]) -> list[str]:
+    """Those that occur more than once, in the order of their first occurrence.
+
+    Example:
+        >>> repeated(["age", "job", "age"])
+        ['age']
+    """
+    return [name for name, count in Counter(names).items() if count > 1]
+
+
+def in_one_line(error: BaseException) -> str:
+    """What another library says of an error, in one line."""
+    return (str(error).splitlines() or [type(error).__name__])[0]

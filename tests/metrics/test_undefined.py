@@ -81,61 +81,42 @@ NO_GROUPS = "no node's sensitive group is known"
 NO_POSITIVES, NO_NEGATIVES = "there are no positive labels", "there are no negative labels"
 GAPS = ("statistical_parity_gap", "equal_opportunity_gap", "equalized_odds_gap")
 
+TWO_EACH = ["f", "f", "m", "m"]
+
+
+def no_positives_in(group: str) -> dict[str, str]:
+    return dict.fromkeys(GAPS[1:], f"group '{group}' has no positive labels")
+
+
 # labels, scores, groups -> what is undefined, and why
 CASES: dict[str, tuple[list[int], list[float], list[str | None], dict[str, str]]] = {
-    "nothing": (
-        [],
-        [],
-        [],
-        dict.fromkeys(tuple(METRICS)[:5], NO_LABELS) | dict.fromkeys(GAPS, NO_GROUPS),
-    ),
+    "nothing": ([], [], [], dict.fromkeys(tuple(METRICS)[:5], NO_LABELS) | dict.fromkeys(GAPS, NO_GROUPS)),
     "no positives, none predicted": (
         [0, 0, 0, 0],
         [0, 0.1, 0.2, 0.3],
-        ["f", "f", "m", "m"],
-        {
-            "auc": NO_POSITIVES,
-            "f1": "there is neither a positive label nor a positive prediction",
-            "balanced_accuracy": NO_POSITIVES,
-            "equal_opportunity_gap": "group 'f' has no positive labels",
-            "equalized_odds_gap": "group 'f' has no positive labels",
-        },
+        TWO_EACH,
+        {"auc": NO_POSITIVES, "f1": "there is neither a positive label nor a positive prediction"}
+        | {"balanced_accuracy": NO_POSITIVES}
+        | no_positives_in("f"),
     ),
     "no positives, some predicted": (
         [0, 0, 0, 0],
         [0, 0.9, 0.2, 0.3],
-        ["f", "f", "m", "m"],
-        {
-            "auc": NO_POSITIVES,
-            "balanced_accuracy": NO_POSITIVES,
-            "equal_opportunity_gap": "group 'f' has no positive labels",
-            "equalized_odds_gap": "group 'f' has no positive labels",
-        },
+        TWO_EACH,
+        {"auc": NO_POSITIVES, "balanced_accuracy": NO_POSITIVES} | no_positives_in("f"),
     ),
     "no negatives": (
         [1, 1, 1, 1],
         [0, 0.9, 0.2, 0.3],
-        ["f", "f", "m", "m"],
-        {
-            "auc": NO_NEGATIVES,
-            "balanced_accuracy": NO_NEGATIVES,
-            "false_positive_rate": NO_NEGATIVES,
-            "equalized_odds_gap": "group 'f' has no negative labels",
-        },
+        TWO_EACH,
+        dict.fromkeys(("auc", "balanced_accuracy", "false_positive_rate"), NO_NEGATIVES)
+        | {"equalized_odds_gap": "group 'f' has no negative labels"},
     ),
-    "a group without positives": (
-        [0, 1, 0, 0],
-        [0.9, 0.9, 0.2, 0.3],
-        ["f", "f", "m", "m"],
-        {
-            "equal_opportunity_gap": "group 'm' has no positive labels",
-            "equalized_odds_gap": "group 'm' has no positive labels",
-        },
-    ),
+    "a group without positives": ([0, 1, 0, 0], [0.9, 0.9, 0.2, 0.3], TWO_EACH, no_positives_in("m")),
     "a group without negatives": (
         [0, 1, 1, 1],
         [0.9, 0.9, 0.2, 0.3],
-        ["f", "f", "m", "m"],
+        TWO_EACH,
         {"equalized_odds_gap": "group 'm' has no negative labels"},
     ),
     "one group": (

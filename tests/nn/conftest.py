@@ -1,24 +1,14 @@
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
-import torch
 
 from fairview.data.adjacency import Adjacency
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # PyG's import is not ours to judge
-    import torch_geometric.nn  # noqa: F401
-
 
 @pytest.fixture(scope="session", autouse=True)
-def one_thread() -> Iterator[None]:
-    """The graphs here are small: waking a second thread would cost more than all the work."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+def graphs_are_small(one_thread: None) -> None:
+    """Waking a second thread would cost more than all the work."""
 
 
 @pytest.fixture(scope="session")

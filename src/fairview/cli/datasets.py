@@ -69,26 +69,10 @@ def _entry(dataset: Dataset, data_dir: Path | None) -> dict[str, Any]:
     from fairview.data.datasets import find_files
 
     files = find_files(dataset.name, data_dir)
-    entry = {
-        key: getattr(dataset, key)
-        for key in (
-            "name",
-            "title",
-            "summary",
-            "nodes",
-            "edges",
-            "channels",
-            "label",
-            "sensitive",
-            "homophily",
-            "train_labels",
-        )
-    }
-    entry |= {
-        "classes": list(dataset.classes),
-        "groups": list(dataset.groups),
-        "edges_as_published": dataset.edges_as_published,
-    }
+    keys = ("name", "title", "summary", "nodes", "edges", "channels", "label", "sensitive", "homophily", "train_labels")
+    entry = {key: getattr(dataset, key) for key in keys}
+    entry |= {"classes": list(dataset.classes), "groups": list(dataset.groups)}
+    entry["edges_as_published"] = dataset.edges_as_published
     entry |= {"licence": dataset.licence, "harms": list(dataset.harms), "citation": dataset.citation}
     entry |= {"bundled": dataset.bundled, "fetchable": dataset.fetchable, "at_hand": files.at_hand}
     entry["files"] = {name: str(place) for name, place in files.places.items()}
@@ -98,19 +82,9 @@ def _entry(dataset: Dataset, data_dir: Path | None) -> dict[str, Any]:
 
 
 def _print_list(entries: list[dict[str, Any]]) -> None:
-    rows = [
-        [
-            entry["name"],
-            entry["nodes"],
-            entry["edges"],
-            entry["channels"],
-            entry["label"],
-            entry["sensitive"],
-            _where(entry),
-        ]
-        for entry in entries
-    ]
-    print_table("Known datasets", ["name", "nodes", "edges", "channels", "label", "sensitive", "at hand"], rows)
+    columns = ["name", "nodes", "edges", "channels", "label", "sensitive"]
+    rows = [[*(entry[column] for column in columns), _where(entry)] for entry in entries]
+    print_table("Known datasets", [*columns, "at hand"], rows)
     for entry in entries:
         typer.echo(f"{entry['name']}: {entry['licence']}.")
         for harm in entry["harms"]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,7 +23,7 @@ from fairview.data.graph_checks import (
     labels_from,
     masks_from,
 )
-from fairview.errors import InputError, Message, Problems, did_you_mean, some
+from fairview.errors import InputError, Message, Problems, did_you_mean, repeated, some
 from fairview.groups import UNKNOWN
 from fairview.log import note
 from fairview.undefined import Metric, Undefined
@@ -53,6 +52,7 @@ class Provenance:
         object.__setattr__(self, "notes", tuple(map(Message, self.notes)))
 
     def noting(self, *notes: str) -> Provenance:
+        """The same with more notes."""
         for text in notes:
             note(text)
         return dataclasses.replace(self, notes=self.notes + notes)
@@ -242,6 +242,7 @@ class NodeGraph:
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
+        """The ids of the nodes; row numbers as texts if there are no others."""
         return self.node_ids if self.node_ids is not None else tuple(map(str, range(self.num_nodes)))
 
     @property
@@ -256,6 +257,7 @@ class NodeGraph:
 
     @property
     def group_sizes(self) -> dict[str, int]:
+        """How many nodes each group has; those of unknown group are not counted."""
         counts = np.bincount(self.sensitive[self.sensitive != UNKNOWN], minlength=len(self.groups))
         return dict(zip(self.groups, counts.tolist(), strict=True))
 
@@ -273,6 +275,7 @@ class NodeGraph:
         return tuple(name for name, constant in zip(self.channels, same.tolist(), strict=True) if constant)
 
     def channel_index(self, name: str) -> int:
+        """The column of a channel."""
         try:
             return self.channels.index(name)
         except ValueError:
@@ -311,15 +314,8 @@ class NodeGraph:
         names: list[object] = [self.channels, self.classes, self.groups, self.sensitive_name, self.sensitive_channels]
         names += [self.node_ids, tuple(self.splits)]
         digest.update(repr((names, self.adjacency.directed)).encode())
-        arrays: list[npt.NDArray[Any]] = [
-            self.features,
-            self.adjacency.indptr,
-            self.adjacency.indices,
-            self.labels,
-            self.sensitive,
-        ]
-        arrays += self.splits.values()
-        for array in arrays:
+        arrays: list[npt.NDArray[Any]] = [self.features, self.adjacency.indptr, self.adjacency.indices, self.labels]
+        for array in [*arrays, self.sensitive, *self.splits.values()]:
             digest.update(f"{array.dtype.str}{array.shape}".encode())
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
@@ -344,9 +340,8 @@ class NodeGraph:
         n, d = self.features.shape
         if len(self.channels) != d:
             problems.add(f"channels: {len(self.channels)} names for {d} columns of features.")
-        repeated = sorted({name for name in self.channels if self.channels.count(name) > 1})
-        if repeated:
-            problems.add(f"channels: names must be unique; repeated: {some(repeated)}.")
+        if twice := repeated(self.channels):
+            problems.add(f"channels: names must be unique; repeated: {some(sorted(twice))}.")
         if not (np.abs(self.features) <= np.finfo(np.float32).max).all():
             problems.add("features: NaN, infinite values, or values beyond the range of float32.")
         if self.adjacency.num_nodes != n:
@@ -366,9 +361,8 @@ class NodeGraph:
             problems.add(f"classes: expected two different names, negative and positive, got {some(self.classes)}.")
         if self.node_ids is not None and len(self.node_ids) != n:
             problems.add(f"ids: {len(self.node_ids):,} for {n:,} nodes.")
-        if self.node_ids is not None and len(set(self.node_ids)) != len(self.node_ids):
-            seen = Counter(self.node_ids)
-            problems.add(f"ids: must be unique; repeated: {some(name for name, count in seen.items() if count > 1)}.")
+        if self.node_ids is not None and (twice := repeated(self.node_ids)):
+            problems.add(f"ids: must be unique; repeated: {some(twice)}.")
         for name in self.sensitive_channels:
             if name not in self.channels:
                 problems.add(f"sensitive_channels: no channel '{name}'.{did_you_mean(name, self.channels)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -39,23 +40,18 @@ def features_from(
 
 def adjacency_from(edges: npt.ArrayLike, num_nodes: int, directed: bool, problems: Problems) -> Adjacency:
     """The links of pairs with shape (2, m)."""
-    try:
-        pairs = as_array(edges, "edges")
-    except InputError as error:
-        problems.absorb(error)
-        pairs = np.empty((2, 0), dtype=np.int64)
-    if pairs.size == 0:
-        pairs = np.empty((2, 0), dtype=np.int64)
+    pairs = np.empty((2, 0), dtype=np.int64)
+    with problems.collecting():
+        given = as_array(edges, "edges")
+        pairs = given if given.size else pairs
     if pairs.ndim != 2 or pairs.shape[0] != 2:
         hint = " Transpose it." if pairs.ndim == 2 and pairs.shape[1] == 2 else ""
         problems.add(f"edges: shape {pairs.shape}; expected (2, number of edges).{hint}")
     elif pairs.dtype.kind not in "iu":
         problems.add(f"edges: node numbers must be integers, got {pairs.dtype}.")
     else:
-        try:
+        with problems.collecting():
             return Adjacency.from_pairs(pairs[0], pairs[1], num_nodes=num_nodes, directed=directed)[0]
-        except InputError as error:
-            problems.absorb(error)
     return Adjacency.from_pairs([], [], num_nodes=num_nodes, directed=directed)[0]
 
 
@@ -66,15 +62,12 @@ def groups_from(
     nothing = np.full(num_nodes, UNKNOWN, dtype=np.int16)
     if sensitive is None:
         return nothing, ()
-    try:
+    with problems.collecting():
         codes, groups = group_codes(sensitive)
-    except InputError as error:
-        problems.absorb(error)
-        return nothing, ()
-    if len(codes) != num_nodes:
+        if len(codes) == num_nodes:
+            return codes, groups
         problems.add(f"sensitive: {len(codes):,} values for {num_nodes:,} nodes.")
-        return nothing, ()
-    return codes, groups
+    return nothing, ()
 
 
 def labels_from(labels: npt.ArrayLike | None, num_nodes: int, problems: Problems) -> npt.NDArray[np.int8]:
@@ -82,31 +75,25 @@ def labels_from(labels: npt.ArrayLike | None, num_nodes: int, problems: Problems
     nothing = np.full(num_nodes, UNKNOWN, dtype=np.int8)
     if labels is None:
         return nothing
-    try:
+    with problems.collecting():
         values = as_array(labels, "labels")
-    except InputError as error:
-        problems.absorb(error)
-        return nothing
-    if values.shape != (num_nodes,):
-        problems.add(f"labels: shape {values.shape}; expected ({num_nodes},).")
-        return nothing
-    if values.dtype.kind not in "biuf" or not np.isin(values, (UNKNOWN, 0, 1)).all():
-        distinct = sorted({str(value) for value in values.tolist()})
-        problems.add(f"labels: expected 0, 1 and -1 (unlabelled), got {some(distinct)}.")
-        return nothing
-    if values.size and set(np.unique(values).tolist()) == {UNKNOWN, 1}:
-        problems.add("labels: only -1 and 1; here -1 means unlabelled. Use 0 for the negative class.")
-    return values.astype(np.int8)
+        if values.shape != (num_nodes,):
+            raise InputError(f"labels: shape {values.shape}; expected ({num_nodes},).")
+        if values.dtype.kind not in "biuf" or not np.isin(values, (UNKNOWN, 0, 1)).all():
+            distinct = sorted({str(value) for value in values.tolist()})
+            raise InputError(f"labels: expected 0, 1 and -1 (unlabelled), got {some(distinct)}.")
+        if values.size and set(np.unique(values).tolist()) == {UNKNOWN, 1}:
+            raise InputError("labels: only -1 and 1; here -1 means unlabelled. Use 0 for the negative class.")
+        return values.astype(np.int8)
+    return nothing
 
 
 def masks_from(splits: Mapping[str, npt.ArrayLike] | None, problems: Problems) -> dict[str, npt.NDArray[Any]]:
     """The masks as arrays, by name; `check_splits` says whether they are masks."""
     masks = {}
     for name, mask in (splits or {}).items():
-        try:
+        with problems.collecting():
             masks[str(name)] = as_array(mask, f"split '{name}'")
-        except InputError as error:
-            problems.absorb(error)
     return masks
 
 
@@ -120,14 +107,13 @@ def check_splits(splits: Mapping[str, npt.NDArray[Any]], num_nodes: int, problem
             problems.add(f"split '{name}': expected {num_nodes:,} booleans, got {mask.dtype} with shape {mask.shape}.")
         else:
             sound.append(name)
-    for k, first in enumerate(sound):
-        for second in sound[k + 1 :]:
-            shared = np.flatnonzero(splits[first] & splits[second])
-            if len(shared):
-                problems.add(
-                    f"splits '{first}' and '{second}' share {len(shared):,} nodes (rows {some(shared)}); "
-                    "they must be disjoint."
-                )
+    for first, second in combinations(sound, 2):
+        shared = np.flatnonzero(splits[first] & splits[second])
+        if len(shared):
+            problems.add(
+                f"splits '{first}' and '{second}' share {len(shared):,} nodes (rows {some(shared)}); "
+                "they must be disjoint."
+            )
 
 
 def frozen(array: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:

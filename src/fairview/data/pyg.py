@@ -101,7 +101,7 @@ def from_pyg(
     if ours:
         own_name = _get(data, "sensitive_name") or own_name
         own_channels = own_channels or _names("sensitive_channels", _get(data, "sensitive_channels")) or ()
-    try:
+    with problems.collecting():
         graph = NodeGraph.from_arrays(
             features=_numpy(data.x, "x"),
             edges=_numpy(data.edge_index, "edge_index"),
@@ -118,8 +118,6 @@ def from_pyg(
         graph = graph.replace(sensitive_channels=own_channels)
         if y is not None and written:
             graph = graph.replace(labels=_numpy(y, label))
-    except InputError as error:
-        problems.absorb(error)
     problems.raise_if_any()
     return _with_groups(graph, groups)
 

@@ -20,7 +20,7 @@ from torch import nn
 
 from fairview._version import __version__
 from fairview.atomic import write_atomic
-from fairview.errors import FairviewError, InputError, ModelFileError
+from fairview.errors import FairviewError, InputError, ModelFileError, in_one_line
 from fairview.methods.contract import Facts
 from fairview.methods.encoder_spec import Encoder as EncoderLike
 from fairview.methods.encoder_spec import resolve_encoder
@@ -114,9 +114,9 @@ def load_model(
     except ModelFileError:
         raise
     except (FairviewError, KeyError, TypeError, ValueError, RuntimeError, AttributeError) as error:
-        raise ModelFileError(f"{folder}: not a model of this version ({_first_line(error)}).") from None
+        raise ModelFileError(f"{folder}: not a model of this version ({in_one_line(error)}).") from None
     except Exception as error:
-        raise ModelFileError(f"{folder}: can't be read ({_first_line(error)}).") from None
+        raise ModelFileError(f"{folder}: can't be read ({in_one_line(error)}).") from None
 
 
 def canonical(document: Mapping[str, Any]) -> bytes:
@@ -200,7 +200,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, nn.Module):
         return _FOREIGN
     return list(value) if isinstance(value, tuple) else value
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -40,6 +40,7 @@ class GroupCounts:
     false_positive_rate: Metric
 
     def to_dict(self) -> dict[str, Any]:
+        """For JSON: an undefined rate is None."""
         return {name: _plain(value) for name, value in vars(self).items()}
 
 

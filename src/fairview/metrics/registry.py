@@ -35,7 +35,7 @@ class MetricEntry:
     Attributes:
         name: as in JSON, such as `equal_opportunity_gap`.
         short: for the head of a column, such as `EO gap`.
-        words: for a sentence, such as `equal opportunity gap`.
+        words: for a sentence; by default the name with blanks, such as `equal opportunity gap`.
         better: `higher` or `lower`.
         total_rate: the metric of the totals, shape (..., label, prediction) -> (...); NaN where it has no denominator.
         group_rates: the rates that a gap compares between groups, (..., group, label, prediction) -> (..., group); with
@@ -53,14 +53,17 @@ class MetricEntry:
 
     name: str
     short: str
-    words: str
     better: Literal["higher", "lower"]
+    words: str = ""
     total_rate: RateOf | None = None
     group_rates: tuple[RateOf, ...] = ()
     needs: tuple[str, ...] = ("nodes",)
     undefined: str = ""
     compares: str = ""
     in_tables: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "words", self.words or self.name.replace("_", " "))
 
     @property
     def is_gap(self) -> bool:
@@ -110,11 +113,10 @@ METRICS = Registry(
             total_rate=core.f1,
             undefined="there is neither a positive label nor a positive prediction",
         ),
-        MetricEntry(name="accuracy", short="ACC", words="accuracy", better="higher", total_rate=core.accuracy),
+        MetricEntry(name="accuracy", short="ACC", better="higher", total_rate=core.accuracy),
         MetricEntry(
             name="balanced_accuracy",
             short="bal. ACC",
-            words="balanced accuracy",
             better="higher",
             total_rate=core.balanced_accuracy,
             needs=_BOTH,
@@ -122,7 +124,6 @@ METRICS = Registry(
         MetricEntry(
             name="false_positive_rate",
             short="FPR",
-            words="false positive rate",
             better="lower",
             total_rate=core.false_positive_rates,
             needs=("negative labels",),
@@ -130,7 +131,6 @@ METRICS = Registry(
         MetricEntry(
             name="statistical_parity_gap",
             short="SP gap",
-            words="statistical parity gap",
             better="lower",
             group_rates=(core.selection_rates,),
             compares="positive predictions",
@@ -138,7 +138,6 @@ METRICS = Registry(
         MetricEntry(
             name="equal_opportunity_gap",
             short="EO gap",
-            words="equal opportunity gap",
             better="lower",
             group_rates=(core.true_positive_rates,),
             needs=("nodes", "positive labels"),
@@ -147,7 +146,6 @@ METRICS = Registry(
         MetricEntry(
             name="equalized_odds_gap",
             short="odds gap",
-            words="equalized odds gap",
             better="lower",
             group_rates=(core.true_positive_rates, core.false_positive_rates),
             needs=("nodes", *_BOTH),

@@ -51,6 +51,7 @@ class EncoderSpec(BaseModel):
 
     @property
     def layers(self) -> int:
+        """How many there are: `depth`, or the usual number."""
         return self.depth if self.depth is not None else (2 if self.kind == "sage" else 1)
 
     @property
@@ -195,6 +196,7 @@ class SAGEEncoder(Encoder):
         return x
 
     def transition(self, h: Tensor, depth: int) -> Tensor:
+        """ReLU, BatchNorm and dropout before the layer `depth`."""
         h = self.norms[depth - 1](torch.relu(h))
         return h * self.dropout.draw(h) if self.training and self.dropout.rate else h
 

@@ -12,7 +12,7 @@ import safetensors
 import safetensors.torch
 
 from fairview.atomic import write_atomic
-from fairview.errors import ModelFileError, option
+from fairview.errors import ModelFileError, in_one_line, option
 from fairview.training.loop import Progress
 from fairview.training.state import State, below, prefixed
 
@@ -47,8 +47,7 @@ def load_checkpoint(path: Path, *, identity: str) -> tuple[Progress, State]:
     except ModelFileError:
         raise
     except Exception as error:  # whatever a reader makes of a damaged file
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise ModelFileError(f"{path}: not a checkpoint ({reason}).") from None
+        raise ModelFileError(f"{path}: not a checkpoint ({in_one_line(error)}).") from None
     if not sound:
         raise ModelFileError(f"{path}: does not match its own sha256; it is damaged or changed.")
     if metadata["identity"] != identity:

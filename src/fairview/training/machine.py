@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import torch
 
-from fairview.errors import InputError
+from fairview.errors import InputError, in_one_line
 
 
 @contextmanager
@@ -26,5 +26,5 @@ def check_device(name: str) -> None:
     try:
         torch.empty(0, device=name)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+        reason = in_one_line(error).rstrip(".")
         raise InputError(f"device: '{name}' can't be used here ({reason}). Use 'cpu', or another one.") from None

@@ -22,7 +22,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from fairview.data.datasets.entry import DataFile, Dataset, Download
-from fairview.data.datasets.published import published_graph, read_edge_file, read_table_file, similar_rows
+from fairview.data.datasets.published import from_fairvgnn, published_graph, read_csv_file, read_edge_file, similar_rows
 
 if TYPE_CHECKING:
     from fairview.data.datasets.files import FoundFiles
@@ -40,7 +40,7 @@ def load_bail_no_time(files: FoundFiles) -> NodeGraph:
 
 
 def _load(files: FoundFiles, *, drop: tuple[str, ...]) -> NodeGraph:
-    table = read_table_file(files.read("bail.csv"))
+    table = read_csv_file(files.read("bail.csv"))
     if "bail_edges.txt" in files:
         edges, note = read_edge_file(files.read("bail_edges.txt")), "links from bail_edges.txt"
     else:
@@ -108,11 +108,7 @@ BAIL = Dataset(
             name="bail.zip",
             sha256="8b72929bbb2bcdeed16098120fcf995b66eeff6ac172c159d91f0b449265f062",
             size=2_112_180,
-            urls=(
-                "https://raw.githubusercontent.com/YuWVandy/FairVGNN/938f2e8d8da8c4bfc73b92c7953493a91f89244a"
-                "/dataset/bail.zip",
-                "https://raw.githubusercontent.com/YuWVandy/FairVGNN/HEAD/dataset/bail.zip",
-            ),
+            urls=from_fairvgnn("dataset/bail.zip"),
         ),
     ),
     fetchable=True,

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from fairview.data.datasets.entry import Dataset, Download
-from fairview.data.datasets.published import published_graph, similar_rows
+from fairview.data.datasets.published import from_fairvgnn, published_graph, similar_rows
 from fairview.errors import InputError
 
 if TYPE_CHECKING:
@@ -192,11 +192,7 @@ GERMAN = Dataset(
             name="german.zip",
             sha256="7f0707c34346539f5112f56085cff82cce98154763f124aeda05207b26789648",
             size=103_864,
-            urls=(
-                "https://raw.githubusercontent.com/YuWVandy/FairVGNN/938f2e8d8da8c4bfc73b92c7953493a91f89244a"
-                "/dataset/german.zip",
-                "https://raw.githubusercontent.com/YuWVandy/FairVGNN/HEAD/dataset/german.zip",
-            ),
+            urls=from_fairvgnn("dataset/german.zip"),
         ),
     ),
     fetchable=True,

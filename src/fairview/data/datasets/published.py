@@ -58,7 +58,22 @@ def published_graph(
     )
 
 
-def read_table_file(content: bytes) -> pl.DataFrame:
+def from_fairvgnn(path: str) -> tuple[str, str]:
+    """Addresses of a file of the FairVGNN paper's repository: at the commit that was looked at, else at the newest."""
+    return _addresses("YuWVandy/FairVGNN", "938f2e8d8da8c4bfc73b92c7953493a91f89244a", path)
+
+
+def from_nifty(path: str) -> tuple[str, str]:
+    """The same for the NIFTY paper's repository."""
+    return _addresses("chirag126/nifty", "6c270c5ec736c5138d455609112cf6dfcc63dcca", path)
+
+
+def _addresses(repository: str, commit: str, path: str) -> tuple[str, str]:
+    root = f"https://raw.githubusercontent.com/{repository}"
+    return f"{root}/{commit}/{path}", f"{root}/HEAD/{path}"
+
+
+def read_csv_file(content: bytes) -> pl.DataFrame:
     """The table of a CSV file."""
     return pl.read_csv(io.BytesIO(content))
 

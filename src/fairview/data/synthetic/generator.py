@@ -12,7 +12,7 @@ import numpy.typing as npt
 from fairview.data.graph import NodeGraph, Provenance
 from fairview.data.synthetic.planted_channels import Channel, planted_channels
 from fairview.data.synthetic.random_edges import apportion, random_edges
-from fairview.errors import Problems, some
+from fairview.errors import Problems, repeated, some
 
 __all__ = ["DEFAULT_CHANNELS", "Channel", "synthetic_graph"]
 
@@ -22,10 +22,7 @@ MAX_GROUPS = 100
 TWO_HALVES: Mapping[str, float] = MappingProxyType({"a": 0.5, "b": 0.5})
 
 DEFAULT_CHANNELS = (
-    Channel("plain_1"),
-    Channel("plain_2"),
-    Channel("plain_3"),
-    Channel("plain_4"),
+    *(Channel(f"plain_{number}") for number in (1, 2, 3, 4)),
     Channel("proxy_weak", before=0.2, label_weight=0.5),
     Channel("proxy_strong", before=0.5, label_weight=0.5),
     Channel("leak_weak", before=0.0, after=0.2, label_weight=0.0),
@@ -143,12 +140,10 @@ def _labels(
     labels = np.zeros(len(signal), dtype=np.int8)
     for group, (size, rate) in enumerate(zip(sizes.tolist(), rates.tolist(), strict=True)):
         members = np.flatnonzero(sensitive == group)
-        values = signal[members]
-        spread = float(values.std())
+        spread = float(signal[members].std())
         # A signal that is constant in the group ranks nobody: the noise alone does.
-        score = (label_signal / spread if spread > 0 else 0.0) * values + math.sqrt(1 - label_signal**2) * noise[
-            members
-        ]
+        weight, noise_weight = label_signal / spread if spread > 0 else 0.0, math.sqrt(1 - label_signal**2)
+        score = weight * signal[members] + noise_weight * noise[members]
         positives = _rounded(rate * size)
         if positives:
             labels[members[np.argpartition(score, size - positives)[size - positives :]]] = 1
@@ -191,9 +186,8 @@ def _check(
     ):
         if not low <= value <= 1:
             problems.add(f"{name}: {value}; it must lie between {low} and 1.")
-    names = [channel.name for channel in channels]
-    if repeated := sorted({name for name in names if names.count(name) > 1}):
-        problems.add(f"channels: names must be unique; repeated: {some(repeated)}.")
+    if twice := repeated(channel.name for channel in channels):
+        problems.add(f"channels: names must be unique; repeated: {some(sorted(twice))}.")
     for channel in channels if len(groups) > 2 else ():
         if channel.before < 0 or (channel.after is not None and channel.after < 0):
             problems.add(

@@ -105,10 +105,8 @@ def planted_channels(
         if len(moved) == 1:
             moved.append(propagate(hidden))
         correlation = _correlation_of_mix([*moved, propagate(noise.column(column))], groups)
-        try:
+        with problems.collecting():
             mixes[:, column] = _calibrate(channel, channel.after, correlation, groups, may_hide=has_hidden)
-        except InputError as error:
-            problems.absorb(error)
     problems.raise_if_any()
     return noise.mixed(mixes)
 

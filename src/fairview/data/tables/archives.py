@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from fairview.errors import InputError, did_you_mean, some
+from fairview.errors import InputError, did_you_mean, repeated, some
 
 DEFAULT_LIMIT = 2 * 1024**3
 """Expanded bytes that are read at most, unless the caller says otherwise."""
@@ -146,9 +146,8 @@ def _sound_members(archive: zipfile.ZipFile, name: str) -> list[zipfile.ZipInfo]
     infos = archive.infolist()
     if len(infos) > MAX_MEMBERS:
         raise InputError(f"{name}: {len(infos):,} members; at most {MAX_MEMBERS:,} are read.")
-    names = [info.filename for info in infos]
-    repeated = sorted({member for member in names if names.count(member) > 1}) if len(set(names)) < len(names) else []
-    problems = [f"{name}: refused: the names {some(map(repr, repeated))} occur twice."] if repeated else []
+    twice = sorted(repeated(info.filename for info in infos))
+    problems = [f"{name}: refused: the names {some(map(repr, twice))} occur twice."] if twice else []
     for info in infos:
         reason = _objection(info)
         if reason:

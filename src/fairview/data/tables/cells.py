@@ -11,7 +11,6 @@ import hashlib
 import io
 import os
 import sys
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ import numpy.typing as npt
 import polars as pl
 
 from fairview.data.tables.archives import read_bytes
-from fairview.errors import InputError, Problems, did_you_mean, option, some
+from fairview.errors import InputError, Problems, did_you_mean, in_one_line, option, repeated, some
 
 TableSource = str | Path | pl.DataFrame | Any
 """A path, a polars frame, or anything with named columns that turns into one: a pandas frame, a mapping of lists."""
@@ -179,7 +178,7 @@ def parse_csv(
             io.BytesIO(text), has_header=False, separator=separator, quote_char=quote, infer_schema=False
         )
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise InputError(f"{name}: can't be read as CSV ({_first_line(error)}).") from None
+        raise InputError(f"{name}: can't be read as CSV ({in_one_line(error)}).") from None
     if frame.shape != (rows, columns):
         raise InputError(f"{name}: can't be read as CSV ({rows:,} lines gave {frame.height:,} rows).")
     if header:
@@ -252,9 +251,8 @@ def _check_structure(
 
 
 def _check_header(columns: Sequence[str], name: str) -> None:
-    repeated = sorted(column for column, count in Counter(columns).items() if count > 1 and column)
-    if repeated:
-        raise InputError(f"{name}: duplicate column names: {some(repeated)}. Rename them.")
+    if twice := sorted(filter(None, repeated(columns))):
+        raise InputError(f"{name}: duplicate column names: {some(twice)}. Rename them.")
     unnamed = [str(place) for place, column in enumerate(columns, start=1) if not column.strip()]
     if unnamed:
         raise InputError(
@@ -267,7 +265,7 @@ def _parquet(data: bytes, name: str) -> pl.DataFrame:
         with _no_panic_on_stderr():
             return pl.read_parquet(io.BytesIO(data))
     except (Exception, pl.exceptions.PanicException) as error:  # a damaged file makes polars fail in many ways
-        raise InputError(f"{name}: can't be read as Parquet ({_first_line(error)}).") from None
+        raise InputError(f"{name}: can't be read as Parquet ({in_one_line(error)}).") from None
 
 
 @contextmanager
@@ -296,7 +294,7 @@ def _frame(source: Any, name: str) -> pl.DataFrame:
         try:
             return source.collect()
         except (pl.exceptions.PolarsError, OSError) as error:
-            raise InputError(f"{name}: the lazy frame can't be collected ({_first_line(error)}).") from None
+            raise InputError(f"{name}: the lazy frame can't be collected ({in_one_line(error)}).") from None
     if isinstance(source, pl.DataFrame):
         return source
     columns = getattr(source, "columns", None)
@@ -313,7 +311,7 @@ def _frame(source: Any, name: str) -> pl.DataFrame:
             in_pandas = hasattr(values, "iloc")
             series[str(column)] = _pandas_column(values) if in_pandas else pl.Series(values=values, strict=True)
         except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:
-            problems.add(f"{name}: column '{column}': can't be read ({_first_line(error)}).")
+            problems.add(f"{name}: column '{column}': can't be read ({in_one_line(error)}).")
     problems.raise_if_any()
     lengths = {column: len(values) for column, values in series.items()}
     if len(set(lengths.values())) > 1:
@@ -328,10 +326,6 @@ def _pandas_column(series: Any) -> pl.Series:
     plain = [value.item() if isinstance(value, np.generic) else value for value in values]
     plain = [None if isinstance(value, float) and value != value else value for value in plain]
     return pl.Series(values=plain, strict=False)
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def require_columns(table: Table, columns: Sequence[str], problems: Problems) -> bool:

@@ -60,10 +60,9 @@ def read_edge_table(
 
 def match_nodes(
     table: Table,
-    *,
     ids: tuple[str, ...] | None,
-    num_nodes: int,
-    nodes_name: str,
+    nodes: Table,
+    *,
     source: str | None = None,
     target: str | None = None,
     drop_unknown: bool = False,
@@ -78,7 +77,7 @@ def match_nodes(
     ignored = [column for column in table.columns if column not in (first, second)]
     if ignored:
         notes.append(f"{table.name}: columns {quoted(ignored)} ignored; '{first}' and '{second}' are the ends")
-    names = ids if ids is not None else tuple(map(str, range(num_nodes)))
+    names = ids if ids is not None else tuple(map(str, range(len(nodes))))
     ends = [_texts(table, column, names) for column in (first, second)]
     for column, end in zip((first, second), ends, strict=True):
         if end.null_count():
@@ -86,7 +85,7 @@ def match_nodes(
             raise InputError(
                 f"{table.name}: column '{column}': {end.null_count():,} of {len(table):,} cells are empty ({where})."
             )
-    rows = [end.replace_strict(names, range(num_nodes), default=None, return_dtype=pl.Int64) for end in ends]
+    rows = [end.replace_strict(names, range(len(nodes)), default=None, return_dtype=pl.Int64) for end in ends]
     unknown = rows[0].is_null() | rows[1].is_null()
     if unknown.any():
         strangers = pl.concat([end.filter(row.is_null()) for end, row in zip(ends, rows, strict=True)])
@@ -96,10 +95,10 @@ def match_nodes(
             around = strangers.str.strip_chars()
             hint = " Blanks around an id are part of it." if (around != strangers).any() else ""
             raise InputError(
-                f"{table.name}: {count} point to ids that {nodes_name} does not have ({quoted(strangers)}).{hint} "
+                f"{table.name}: {count} point to ids that {nodes.name} does not have ({quoted(strangers)}).{hint} "
                 f"Add these nodes, or pass {option('drop_unknown', True)}."
             )
-        notes.append(f"{table.name}: {count} dropped: an end is not in {nodes_name}")
+        notes.append(f"{table.name}: {count} dropped: an end is not in {nodes.name}")
     known = ~unknown
     return (rows[0].filter(known).to_numpy(), rows[1].filter(known).to_numpy()), notes
 

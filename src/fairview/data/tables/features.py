@@ -8,7 +8,7 @@ import polars as pl
 
 from fairview.data.tables.columns import ColumnReader
 from fairview.data.tables.recipe import Column, Sensitive
-from fairview.errors import option, some
+from fairview.errors import option, repeated, some
 
 MOST_CATEGORIES = 1000
 """Different values beyond which a column is taken for an id, not for a category."""
@@ -67,7 +67,7 @@ def choose_columns(
         problems.add(f"{table.name}: no feature columns are left (columns: {some(table.columns, limit=12)}).")
     columns = tuple(_column(reader, name, categorical, sensitive if name == also_feature else None) for name in chosen)
     channels = [channel for column in columns for channel in column.channels]
-    for channel in sorted({channel for channel in channels if channels.count(channel) > 1}):
+    for channel in sorted(repeated(channels)):
         problems.add(f"{table.name}: two columns would become the channel '{channel}'; rename one.")
     return columns
 

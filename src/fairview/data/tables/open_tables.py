@@ -36,6 +36,7 @@ class Tables:
 
     @property
     def sha256(self) -> dict[str, str]:
+        """The hash of each file; a frame has none."""
         tables = [table for table in (self.nodes, self.edges) if table is not None]
         return {table.name: table.sha256 for table in tables if table.sha256 is not None}
 
@@ -46,21 +47,13 @@ class Tables:
         ids_are_a_problem = self.ids is None and self.id_column is not None
         if self.edges is None or ids_are_a_problem:
             return None
-        try:
+        with problems.collecting():
             pairs, more = match_nodes(
-                self.edges,
-                ids=self.ids,
-                num_nodes=len(self.nodes),
-                nodes_name=self.nodes.name,
-                source=source,
-                target=target,
-                drop_unknown=drop_unknown,
+                self.edges, self.ids, self.nodes, source=source, target=target, drop_unknown=drop_unknown
             )
-        except InputError as error:
-            problems.absorb(error)
-            return None
-        notes += more
-        return pairs
+            notes += more
+            return pairs
+        return None
 
 
 def open_tables(
@@ -76,7 +69,7 @@ def open_tables(
     """Read both files. Without a readable node table there is nothing to go on with: all problems so far are raised."""
     table, ids, id_column = None, None, id
     notes: list[str] = []
-    try:
+    with problems.collecting():
         table = read_table(nodes, name="nodes", separator=separator, encoding=encoding)
         if id_column is None and "id" in table.columns:
             id_column = "id"
@@ -87,15 +80,11 @@ def open_tables(
             order = id_order(ids)
             ids = tuple(ids[k] for k in order.tolist())
             table = Table(table.name, table.frame[order], table.sha256)
-    except InputError as error:
-        problems.absorb(error)
     edge_table = None
     if edges is not None:
-        try:
+        with problems.collecting():
             edge_table, more = read_edge_table(edges, ids=ids, separator=separator, encoding=encoding)
             notes += more
-        except InputError as error:
-            problems.absorb(error)
     if table is None:
         problems.raise_if_any()
         raise InputError("nodes: no table.")

@@ -37,6 +37,7 @@ class Column(_Strict):
 
     @property
     def channels(self) -> list[str]:
+        """Their names."""
         return [f"{self.name}={c}" for c in self.categories] if self.kind == "categorical" else [self.name]
 
     def read(self, reader: ColumnReader) -> Matrix:
@@ -78,6 +79,7 @@ class Features(_Strict):
 
     @property
     def channels(self) -> tuple[str, ...]:
+        """Their names, those of the indicators last."""
         encoded = [channel for column in self.columns for channel in column.channels]
         return (*encoded, *map(indicator, self.indicators))
 

@@ -49,5 +49,6 @@ class Scaling(BaseModel):
         return cls(kind=kind, center=tuple(center.tolist()), spread=tuple(spread.tolist()))
 
     def apply(self, rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Scale rows, shape (n, channels); what is too large for float64 becomes infinite."""
         with np.errstate(over="ignore"):  # infinite is what it says; the caller reports it
             return np.asarray((rows - np.array(self.center)) / np.array(self.spread))
