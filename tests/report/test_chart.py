@@ -30,7 +30,7 @@ def titles(chart) -> list[str]:
 
 
 def test_each_result_has_a_chart_of_its_own(audit, model_audit, comparison):
-    assert titles(audit.chart()) == ["Correlation with group, before and after propagation"]
+    assert titles(audit.chart()) == ["Correlation with group, before and after message passing"]
     assert titles(model_audit.chart())[0] == "AUC against statistical parity gap"
     assert titles(comparison.chart())[0] == "AUC against statistical parity gap"
 

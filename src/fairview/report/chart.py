@@ -37,7 +37,7 @@ def chart(result: GraphAudit | ModelAudit | Comparison, figure: str | None = Non
         >>> import fairview as fv
         >>> audit = fv.audit(fv.synthetic_graph(200, seed=1), permutations=19, probes=False)
         >>> fv.chart(audit, "leak").vconcat[0].title
-        'Correlation with group, before and after propagation'
+        'Correlation with group, before and after message passing'
     """
     altair = require("altair", extra="report", purpose="Charts need altair")
     from fairview.report.figures import figures_of
