@@ -112,6 +112,7 @@ def test_long_lists_are_cut_with_the_number_of_the_rest() -> None:
         (placeholder(python="read_graph", command_line="--nodes"), "read_graph", "--nodes"),
         (command("datasets bail", fetch=True), "`fairview datasets bail --fetch`", "`fairview datasets bail --fetch`"),
     ],
+    ids=map(str, range(14)),  # the placeholders differ from process to process
 )
 def test_an_option_reads_as_python_or_as_a_flag(text: str, python: str, flags: str) -> None:
     message = Message(f"Pass {text}, or {text}.")

@@ -57,8 +57,8 @@ _SMOKE = "**A smoke test: two epochs per run. The numbers mean nothing.**"
 _CLAIM_RULE = (
     "Each claim is checked by comparing means. It holds if nine in ten comparisons agree (more than half where the "
     "paper says *in most cases* or *generally*). It does not hold if fewer than half agree, and is mixed in between. "
-    "It is undecided if no comparison exceeds the noise: the 95 % interval of the paired difference over the runs includes "
-    "zero. A claim with two parts is as good as the worse one."
+    "It is undecided if no comparison exceeds the noise: the 95 % interval of the paired difference over the runs "
+    "includes zero. A claim with two parts is as good as the worse one."
 )
 
 

@@ -14,7 +14,6 @@ from time import perf_counter
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial import cKDTree
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -132,6 +131,8 @@ class _TreeSearch:
         self._rows = np.ascontiguousarray(points)
         self._at_least = at_least
         self._reach = reach
+        from scipy.spatial import cKDTree  # takes a while to import, and prediction seldom needs it
+
         self._tree = cKDTree(self._rows, leafsize=16)
         self.order: IntArray = np.asarray(self._tree.indices, dtype=np.int64)
 
