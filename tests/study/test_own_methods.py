@@ -183,8 +183,7 @@ def test_a_folder_of_another_processor_is_refused_or_says_so(graph, tmp_path, pr
         notes(graph, tmp_path)
     assert str(caught.value) == (
         f"{tmp_path}: was computed on Make 1, torch's AVX2 kernels; this is Make 2, torch's AVX2 kernels. Results "
-        "depend on the processor, so their numbers don't mix: use another folder, or allow it with mixed_machines=True "
-        "(--mixed-machines)."
+        "depend on the processor, so their numbers don't mix: use another folder, or pass mixed_machines=True."
     )
     mixed = notes(graph, tmp_path, mixed_machines=True)
     assert mixed[0] == (

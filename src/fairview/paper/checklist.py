@@ -25,7 +25,7 @@ _TREND_RULE = f"beyond ±{TREND} is a trend"
 # --- Figure 1: one channel masked -------------------------------------------------------------------------------------
 
 
-def bias_remains(document: ArtefactResult) -> Finding:
+def _bias_remains(document: ArtefactResult) -> Finding:
     tally, shown = Tally(), []
     unmasked = {row.cell.encoder: row for row in document.rows if row.cell.facts.get("rank") == 0}
     for row in document.rows:
@@ -41,7 +41,7 @@ def bias_remains(document: ArtefactResult) -> Finding:
     return tally.finding(f"with the sensitive channel masked: {', '.join(shown)}")
 
 
-def bias_falls(document: ArtefactResult) -> Finding:
+def _bias_falls(document: ArtefactResult) -> Finding:
     tally, trends = Tally(), []
     for encoder in ("mlp", "gcn"):
         rows = [row for row in document.rows if row.cell.encoder == encoder and "rank" in row.cell.facts]
@@ -59,7 +59,7 @@ def bias_falls(document: ArtefactResult) -> Finding:
     return tally.finding(f"rank correlation of |correlation| and gap over channels ({_TREND_RULE}): {shown}")
 
 
-def german_channels_change(document: ArtefactResult) -> Finding:
+def _german_channels_change(document: ArtefactResult) -> Finding:
     german = _changes(document, "german")
     credit = _changes(document, "credit-large") or _changes(document, "credit-small")
     if not german:
@@ -80,7 +80,7 @@ def german_channels_change(document: ArtefactResult) -> Finding:
 # --- Table 1: masking -------------------------------------------------------------------------------------------------
 
 
-def masking_lowers_bias(document: ArtefactResult) -> Finding:
+def _masking_lowers_bias(document: ArtefactResult) -> Finding:
     bias, cost = Tally(), Tally()
     for rows in settings_of(document).values():
         for strategy in ("S1", "S2"):
@@ -89,11 +89,11 @@ def masking_lowers_bias(document: ArtefactResult) -> Finding:
     return all_of(less_bias=bias.finding(), less_useful=cost.finding())
 
 
-def propagated_ranking_on_german(document: ArtefactResult) -> Finding:
+def _propagated_ranking_on_german(document: ArtefactResult) -> Finding:
     return _lower("S2", "S1", document, lambda dataset, encoder: dataset == "german" and encoder in ("mlp", "gcn"))
 
 
-def rankings_agree_on_credit(document: ArtefactResult) -> Finding:
+def _rankings_agree_on_credit(document: ArtefactResult) -> Finding:
     tally, shown = Tally(), []
     for (dataset, encoder), rows in settings_of(document).items():
         if dataset.startswith("credit") and encoder in ("mlp", "gcn") and {"S1", "S2"} <= set(rows):
@@ -105,7 +105,7 @@ def rankings_agree_on_credit(document: ArtefactResult) -> Finding:
     return tally.finding(f"S2 - S1 in points (equal means below 0.5): {', '.join(shown)}")
 
 
-def gcn_more_useful_and_biased(document: ArtefactResult) -> Finding:
+def _gcn_more_useful_and_biased(document: ArtefactResult) -> Finding:
     useful, biased = Tally(), Tally()
     found = settings_of(document)
     for dataset in dict.fromkeys(dataset for dataset, _ in found):
@@ -118,7 +118,7 @@ def gcn_more_useful_and_biased(document: ArtefactResult) -> Finding:
 # --- Table 3 ----------------------------------------------------------------------------------------------------------
 
 
-def plain_more_useful_and_biased(document: ArtefactResult) -> Finding:
+def _plain_more_useful_and_biased(document: ArtefactResult) -> Finding:
     """The plain model as published, lowest loss; with the fair methods' own rule it is another model, said beside."""
     parts = {}
     for name, metrics in (("more_useful", UTILITY), ("more_biased", GAPS)):
@@ -132,7 +132,7 @@ def plain_more_useful_and_biased(document: ArtefactResult) -> Finding:
     return all_of(**parts)
 
 
-def best_average_rank(document: ArtefactResult) -> Finding:
+def _best_average_rank(document: ArtefactResult) -> Finding:
     ranks = our_ranks(document.rows)
     asked = [(row.cell.encoder or "", row.cell.row) for row in document.rows if row.cell.row in METHODS]
     absent = list(dict.fromkeys(" ".join(key) for key in asked if key not in ranks))
@@ -152,30 +152,30 @@ def best_average_rank(document: ArtefactResult) -> Finding:
 # --- Table 4 and Figure 3: modules ------------------------------------------------------------------------------------
 
 
-def each_module_lowers_bias(document: ArtefactResult) -> Finding:
+def _each_module_lowers_bias(document: ArtefactResult) -> Finding:
     return _both_blocks(document, [("full", "without-fm"), ("full", "without-wc")])
 
 
-def effects_add_up(document: ArtefactResult) -> Finding:
+def _effects_add_up(document: ArtefactResult) -> Finding:
     return _both_blocks(document, [("without-fm", "without-both"), ("without-wc", "without-both")])
 
 
-def masks_matter_more(document: ArtefactResult) -> Finding:
+def _masks_matter_more(document: ArtefactResult) -> Finding:
     return _both_blocks(document, [("without-wc", "without-fm")], most=True)
 
 
-def adversaries_lower_bias(document: ArtefactResult) -> Finding:
+def _adversaries_lower_bias(document: ArtefactResult) -> Finding:
     return _both_blocks(document, [("without-wc", "without-discriminator"), ("without-wc", "without-generator")])
 
 
-def discriminator_matters_more(document: ArtefactResult) -> Finding:
+def _discriminator_matters_more(document: ArtefactResult) -> Finding:
     return _both_blocks(document, [("without-generator", "without-discriminator")], most=True)
 
 
 # --- Table 6 and Figure 4: clamping -----------------------------------------------------------------------------------
 
 
-def adaptive_clamp_is_best(document: ArtefactResult) -> Finding:
+def _adaptive_clamp_is_best(document: ArtefactResult) -> Finding:
     tally, exempt = Tally(), Tally()
     for (dataset, encoder), rows in settings_of(document).items():
         is_exempt = encoder == "gin" or (dataset.startswith("credit") and encoder == "gcn")
@@ -184,7 +184,7 @@ def adaptive_clamp_is_best(document: ArtefactResult) -> Finding:
     return tally.finding(f"where the paper makes an exception (GIN, Credit GCN): {exempt.agree} of {exempt.total}")
 
 
-def higher_threshold_more_bias(document: ArtefactResult) -> Finding:
+def _higher_threshold_more_bias(document: ArtefactResult) -> Finding:
     tally, shown = Tally(), []
     for (dataset, encoder), rows in settings_of(document).items():
         for metric in GAPS:
@@ -200,7 +200,7 @@ def higher_threshold_more_bias(document: ArtefactResult) -> Finding:
 # --- Figure 5 and cost ------------------------------------------------------------------------------------------------
 
 
-def homophily_slows_change(document: ArtefactResult) -> Finding:
+def _homophily_slows_change(document: ArtefactResult) -> Finding:
     found = {}
     for dataset in dict.fromkeys(str(record["dataset"]) for record in document.series):
         homophily = next(record["homophily"] for record in document.series if record["dataset"] == dataset)
@@ -216,7 +216,7 @@ def homophily_slows_change(document: ArtefactResult) -> Finding:
     return tally.finding("; ".join(shown))
 
 
-def linear_cost(_: ArtefactResult) -> Finding:
+def _linear_cost(_: ArtefactResult) -> Finding:
     return Finding(
         "mixed",
         "measured by `python -m benchmarks.growth` (docs/speed.md), 10⁴ to 10⁶ nodes: GCN and GIN grow linearly or "
@@ -226,40 +226,40 @@ def linear_cost(_: ArtefactResult) -> Finding:
 
 CLAIMS: tuple[Claim, ...] = (
     Claim(name="bias-remains", text="Bias remains when the sensitive channel is masked", where="section 3",
-          needs="fig1", judge=bias_remains),
+          needs="fig1", judge=_bias_remains),
     Claim(name="bias-falls", text="Masking a channel lowers the bias, the more the more it is correlated",
-          where="section 3, Figure 1 a-b", needs="fig1", judge=bias_falls),
+          where="section 3, Figure 1 a-b", needs="fig1", judge=_bias_falls),
     Claim(name="correlations-change", text="Propagation changes the correlation of German's 2nd and 7th channel much, "
-          "of Credit's little", where="Figure 1 c-d", needs="fig1", judge=german_channels_change, trained=False),
+          "of Credit's little", where="Figure 1 c-d", needs="fig1", judge=_german_channels_change, trained=False),
     Claim(name="masking", text="Masking the top channels (S1, S2) lowers bias and costs utility",
-          where="section 3, Table 1", needs="table1", judge=masking_lowers_bias),
+          where="section 3, Table 1", needs="table1", judge=_masking_lowers_bias),
     Claim(name="s2-german", text="S2 has less bias than S1 on German (MLP, GCN)", where="section 3, Table 1",
-          needs="table1", judge=propagated_ranking_on_german),
+          needs="table1", judge=_propagated_ranking_on_german),
     Claim(name="s2-credit", text="S2 equals S1 on Credit", where="section 3, Table 1", needs="table1",
-          judge=rankings_agree_on_credit),
+          judge=_rankings_agree_on_credit),
     Claim(name="gcn-mlp", text="A GCN is more useful and more biased than an MLP", where="section 3, Table 1",
-          needs="table1", judge=gcn_more_useful_and_biased),
+          needs="table1", judge=_gcn_more_useful_and_biased),
     Claim(name="plain", text="Plain models are generally more useful and more biased than fair ones",
-          where="section 5.2.1, Table 3", needs="table3", judge=plain_more_useful_and_biased),
+          where="section 5.2.1, Table 3", needs="table3", judge=_plain_more_useful_and_biased),
     Claim(name="rank", text="FairVGNN has the best average rank of the fair methods, with every encoder",
-          where="section 5.2.1, Table 3", needs="table3", judge=best_average_rank),
+          where="section 5.2.1, Table 3", needs="table3", judge=_best_average_rank),
     Claim(name="modules", text="Each module, masks and clamp, lowers bias", where="section 5.2.2, Table 4",
-          needs="table4", judge=each_module_lowers_bias),
+          needs="table4", judge=_each_module_lowers_bias),
     Claim(name="add-up", text="The effects of masks and clamp add up: without both, bias is higher than without one",
-          where="section 5.2.2, Table 4", needs="table4", judge=effects_add_up),
+          where="section 5.2.2, Table 4", needs="table4", judge=_effects_add_up),
     Claim(name="masks-first", text="Leaving out the masks hurts more than leaving out the clamp, in most cases",
-          where="section 5.2.2, Table 4", needs="table4", judge=masks_matter_more),
+          where="section 5.2.2, Table 4", needs="table4", judge=_masks_matter_more),
     Claim(name="adversaries", text="Removing discriminator or generator raises bias",
-          where="section 5.3.1, Figure 3", needs="fig3", judge=adversaries_lower_bias),
+          where="section 5.3.1, Figure 3", needs="fig3", judge=_adversaries_lower_bias),
     Claim(name="discriminator", text="Removing the discriminator raises bias more than removing the generator, in most "
-          "cases", where="section 5.3.1, Figure 3", needs="fig3", judge=discriminator_matters_more),
+          "cases", where="section 5.3.1, Figure 3", needs="fig3", judge=_discriminator_matters_more),
     Claim(name="adaptive", text="Adaptive clamping has less bias than plain clamping and spectral normalisation",
-          where="section 5.3.2, Tables 5 and 6", needs="table6", judge=adaptive_clamp_is_best),
+          where="section 5.3.2, Tables 5 and 6", needs="table6", judge=_adaptive_clamp_is_best),
     Claim(name="threshold", text="A higher clamping threshold means more bias", where="section 5.3.2, Figure 4",
-          needs="fig4", judge=higher_threshold_more_bias),
+          needs="fig4", judge=_higher_threshold_more_bias),
     Claim(name="homophily", text="Higher homophily, slower change of the correlations", where="appendix D.2, Figure 5",
-          needs="fig5", judge=homophily_slows_change, trained=False),
-    Claim(name="cost", text="An epoch costs O(V + E)", where="section 4.3", needs="", judge=linear_cost),
+          needs="fig5", judge=_homophily_slows_change, trained=False),
+    Claim(name="cost", text="An epoch costs O(V + E)", where="section 4.3", needs="", judge=_linear_cost),
 )  # fmt: skip
 
 

@@ -168,6 +168,7 @@ def settings_of(
 
 
 def setting(row: CellResult) -> str:
+    """Dataset and encoder, for a sentence."""
     return f"{row.cell.dataset} {row.cell.encoder or ''}".strip()
 
 

@@ -25,6 +25,7 @@ NOTES = (
 
 
 def cells(scope: Scope) -> list[Cell]:
+    """Its rows."""
     found = []
     for dataset in scope.at_hand(("german", "credit")):
         if "gcn" not in scope.encoders:

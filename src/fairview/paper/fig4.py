@@ -17,6 +17,7 @@ NOTES = (
 
 
 def cells(scope: Scope) -> list[Cell]:
+    """Its rows."""
     found = []
     for dataset in scope.at_hand(("german", "credit")):
         found += yardsticks(dataset, scope)

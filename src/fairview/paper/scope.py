@@ -149,6 +149,7 @@ def resolved(dataset: str, data_dir: Path | None = None) -> str:
 
 
 def is_at_hand(dataset: str, data_dir: Path | None = None) -> bool:
+    """Whether a dataset's files are there."""
     try:
         find_files(dataset, data_dir).require()
     except (DataNotFoundError, InputError):

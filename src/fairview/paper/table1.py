@@ -22,6 +22,7 @@ NOTES = (
 
 
 def cells(scope: Scope) -> list[Cell]:
+    """Its rows."""
     found = []
     for dataset in scope.at_hand(DATASETS):
         found += yardsticks(dataset, scope)[:1]  # the MLP is among the rows

@@ -38,6 +38,7 @@ NOTES = (
 
 
 def cells(scope: Scope) -> list[Cell]:
+    """Its rows."""
     found = []
     for dataset in datasets(scope):
         found += yardsticks(dataset, scope, all_of_them=True)

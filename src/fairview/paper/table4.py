@@ -24,6 +24,7 @@ NOTES = (
 
 
 def cells(scope: Scope) -> list[Cell]:
+    """Its rows."""
     found = []
     for dataset in scope.at_hand():
         found += yardsticks(dataset, scope)
