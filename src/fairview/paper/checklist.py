@@ -26,19 +26,21 @@ _TREND_RULE = f"beyond ±{TREND} is a trend"
 
 
 def _bias_remains(document: ArtefactResult) -> Finding:
-    tally, shown = Tally(), []
+    tally, evidence = Tally(), []
     unmasked = {row.cell.encoder: row for row in document.rows if row.cell.facts.get("rank") == 0}
     for row in document.rows:
         if row.cell.facts.get("sensitive"):
             for metric in GAPS:
-                found = row.estimate(metric)
+                estimate = row.estimate(metric)
                 mean = row.mean(metric)
                 if mean is not None:
                     name = f"{row.cell.encoder} {METRICS[metric].short}"
-                    tally.count(mean > 0 and (found.low is None or found.low > 0), name)
+                    tally.count(mean > 0 and (estimate.low is None or estimate.low > 0), name)
                     before = unmasked[row.cell.encoder].mean(metric) if row.cell.encoder in unmasked else None
-                    shown.append(f"{name} {mean:.1f}" + ("" if before is None else f" (nothing masked: {before:.1f})"))
-    return tally.finding(f"with the sensitive channel masked: {', '.join(shown)}")
+                    evidence.append(
+                        f"{name} {mean:.1f}" + ("" if before is None else f" (nothing masked: {before:.1f})")
+                    )
+    return tally.finding(f"with the sensitive channel masked: {', '.join(evidence)}")
 
 
 def _bias_falls(document: ArtefactResult) -> Finding:
@@ -55,8 +57,8 @@ def _bias_falls(document: ArtefactResult) -> Finding:
             if trend is not None:
                 tally.count(trend < -TREND, f"{encoder} trend of {METRICS[metric].short}")
                 trends.append(f"{encoder} {METRICS[metric].short} {trend:+.2f}")
-    shown = ", ".join(trends) or "none"
-    return tally.finding(f"rank correlation of |correlation| and gap over channels ({_TREND_RULE}): {shown}")
+    evidence = ", ".join(trends) or "none"
+    return tally.finding(f"rank correlation of |correlation| and gap over channels ({_TREND_RULE}): {evidence}")
 
 
 def _german_channels_change(document: ArtefactResult) -> Finding:
@@ -71,7 +73,7 @@ def _german_channels_change(document: ArtefactResult) -> Finding:
     text = f"German, largest |change| over four hops: 2nd {german[2]:.2f}, 7th {german[7]:.2f}, median of the others "
     text += f"{float(np.median(others)):.2f} (in the table's order; how the paper counts channels is not said)"
     if credit:
-        mean = [float(np.mean(list(found.values()))) for found in (german, credit)]
+        mean = [float(np.mean(list(changes.values()))) for changes in (german, credit)]
         tally.count(mean[1] < mean[0], "Credit changes less")
         text += f"; mean over channels: German {mean[0]:.2f}, Credit {mean[1]:.2f}"
     return tally.finding(text)
@@ -94,22 +96,22 @@ def _propagated_ranking_on_german(document: ArtefactResult) -> Finding:
 
 
 def _rankings_agree_on_credit(document: ArtefactResult) -> Finding:
-    tally, shown = Tally(), []
+    tally, evidence = Tally(), []
     for (dataset, encoder), rows in settings_of(document).items():
         if dataset.startswith("credit") and encoder in ("mlp", "gcn") and {"S1", "S2"} <= set(rows):
             for metric in ("auc", "f1", *GAPS):
                 one, other = rows["S1"].mean(metric), rows["S2"].mean(metric)
                 if one is not None and other is not None:
                     tally.count(abs(one - other) < 0.5, f"{encoder} {METRICS[metric].short}")
-                    shown.append(f"{other - one:+.2f}")
-    return tally.finding(f"S2 - S1 in points (equal means below 0.5): {', '.join(shown)}")
+                    evidence.append(f"{other - one:+.2f}")
+    return tally.finding(f"S2 - S1 in points (equal means below 0.5): {', '.join(evidence)}")
 
 
 def _gcn_more_useful_and_biased(document: ArtefactResult) -> Finding:
     useful, biased = Tally(), Tally()
-    found = settings_of(document)
-    for dataset in dict.fromkeys(dataset for dataset, _ in found):
-        mlp, gcn = (found.get((dataset, encoder), {}).get("S0") for encoder in ("mlp", "gcn"))
+    settings = settings_of(document)
+    for dataset in dict.fromkeys(dataset for dataset, _ in settings):
+        mlp, gcn = (settings.get((dataset, encoder), {}).get("S0") for encoder in ("mlp", "gcn"))
         useful.expect_lower(mlp, gcn, ("auc", "f1"))
         biased.expect_lower(mlp, gcn, GAPS)
     return all_of(more_useful=useful.finding(), more_biased=biased.finding())
@@ -134,19 +136,19 @@ def _plain_more_useful_and_biased(document: ArtefactResult) -> Finding:
 
 def _best_average_rank(document: ArtefactResult) -> Finding:
     ranks = our_ranks(document.rows)
-    asked = [(row.cell.encoder or "", row.cell.row) for row in document.rows if row.cell.row in METHODS]
-    absent = list(dict.fromkeys(" ".join(key) for key in asked if key not in ranks))
-    tally, shown = Tally(), []
+    models = [(row.cell.encoder or "", row.cell.row) for row in document.rows if row.cell.row in METHODS]
+    absent = list(dict.fromkeys(" ".join(key) for key in models if key not in ranks))
+    tally, evidence = Tally(), []
     for encoder in dict.fromkeys(encoder for encoder, _ in ranks):
         others = {m: rank for (e, m), rank in ranks.items() if e == encoder and m not in ("vanilla", "fairvgnn")}
         mine = ranks.get((encoder, "fairvgnn"))
         if mine is not None and others:
             tally.count(mine < min(others.values()), encoder)
-            shown.append(
+            evidence.append(
                 f"{encoder} {mine:.2f} against {min(others.values()):.2f} ({min(others, key=others.__getitem__)})"
             )
-    found = tally.finding("; ".join(shown + ([f"not ranked: {', '.join(absent)}"] if absent else [])))
-    return Finding("undecided", found.evidence) if absent and found.verdict == "holds" else found
+    finding = tally.finding("; ".join(evidence + ([f"not ranked: {', '.join(absent)}"] if absent else [])))
+    return Finding("undecided", finding.evidence) if absent and finding.verdict == "holds" else finding
 
 
 # --- Table 4 and Figure 3: modules ------------------------------------------------------------------------------------
@@ -185,7 +187,7 @@ def _adaptive_clamp_is_best(document: ArtefactResult) -> Finding:
 
 
 def _higher_threshold_more_bias(document: ArtefactResult) -> Finding:
-    tally, shown = Tally(), []
+    tally, evidence = Tally(), []
     for (dataset, encoder), rows in settings_of(document).items():
         for metric in GAPS:
             ordered = [row for row in rows.values() if "threshold" in row.cell.facts]
@@ -193,27 +195,27 @@ def _higher_threshold_more_bias(document: ArtefactResult) -> Finding:
             if trend is not None:
                 name = f"{dataset} {encoder} {METRICS[metric].short}"
                 tally.count(trend > TREND, name)
-                shown.append(f"{name} {trend:+.2f}")
-    return tally.finding(f"rank correlation of threshold and gap ({_TREND_RULE}): {', '.join(shown)}")
+                evidence.append(f"{name} {trend:+.2f}")
+    return tally.finding(f"rank correlation of threshold and gap ({_TREND_RULE}): {', '.join(evidence)}")
 
 
 # --- Figure 5 and cost ------------------------------------------------------------------------------------------------
 
 
 def _homophily_slows_change(document: ArtefactResult) -> Finding:
-    found = {}
+    by_dataset = {}
     for dataset in dict.fromkeys(str(record["dataset"]) for record in document.series):
         homophily = next(record["homophily"] for record in document.series if record["dataset"] == dataset)
-        found[dataset] = (float(homophily), float(np.mean(list(_changes(document, dataset).values()))))
-    if len(found) < 2:
+        by_dataset[dataset] = (float(homophily), float(np.mean(list(_changes(document, dataset).values()))))
+    if len(by_dataset) < 2:
         return Finding("not run", "needs two datasets")
-    ordered = sorted(found.values())
+    ordered = sorted(by_dataset.values())
     tally = Tally()
     for (_, less), (_, more) in pairwise(ordered):
         tally.count(more < less, "slower change with higher homophily")
-    shown = [f"{name}: homophily {h:.4f}, mean |change| {change:.3f}" for name, (h, change) in found.items()]
-    shown += ["the paper's Credit is a larger graph"] if "credit-small" in found else []
-    return tally.finding("; ".join(shown))
+    evidence = [f"{name}: homophily {h:.4f}, mean |change| {change:.3f}" for name, (h, change) in by_dataset.items()]
+    evidence += ["the paper's Credit is a larger graph"] if "credit-small" in by_dataset else []
+    return tally.finding("; ".join(evidence))
 
 
 def _linear_cost(_: ArtefactResult) -> Finding:
@@ -306,8 +308,8 @@ def _trend(at: list[float], rows: list[CellResult], metric: str) -> float | None
 
 def _changes(document: ArtefactResult, dataset: str) -> dict[int, float]:
     """Place of a channel that is not sensitive -> largest change of its correlation over the hops."""
-    found: dict[int, list[float]] = {}
+    correlations: dict[int, list[float]] = {}
     for record in document.series:
         if record["dataset"] == dataset and not record["sensitive"]:
-            found.setdefault(int(record["place"]), []).append(float(record["correlation"]))
-    return {place: max(abs(value - values[0]) for value in values) for place, values in found.items()}
+            correlations.setdefault(int(record["place"]), []).append(float(record["correlation"]))
+    return {place: max(abs(value - values[0]) for value in values) for place, values in correlations.items()}

@@ -18,10 +18,10 @@ NOTES = (
 
 def cells(scope: Scope) -> list[Cell]:
     """Its rows."""
-    found = []
+    planned = []
     for dataset in scope.at_hand(("german", "credit")):
-        found += yardsticks(dataset, scope)
-        found += [
+        planned += yardsticks(dataset, scope)
+        planned += [
             Cell(
                 dataset=dataset,
                 encoder=encoder,
@@ -34,4 +34,4 @@ def cells(scope: Scope) -> list[Cell]:
             for encoder in scope.chosen(ENCODERS)
             for threshold in (QUICK_THRESHOLDS if scope.quick else THRESHOLDS)
         ]
-    return found
+    return planned

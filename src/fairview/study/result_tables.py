@@ -36,13 +36,13 @@ def write_tables(folder: Path, trials: Sequence[Trial], results: Sequence[Result
 
 
 def _result(trial: Trial, result: Result) -> list[Any]:
-    found = [result.metrics.get(split, {}).get(metric) for split in _SPLITS for metric in METRICS]
+    values = [result.metrics.get(split, {}).get(metric) for split in _SPLITS for metric in METRICS]
     undefined = [
         f"{split} {metric}: {reason}"
         for split in _SPLITS
         for metric, reason in result.metrics.get(split, {}).get("undefined", {}).items()
     ]
-    return [*_trial(trial), result.best_epoch, *found, "; ".join(undefined), "; ".join(result.notes), result.failed]
+    return [*_trial(trial), result.best_epoch, *values, "; ".join(undefined), "; ".join(result.notes), result.failed]
 
 
 def _timing(trial: Trial, result: Result) -> list[Any]:
