@@ -75,7 +75,7 @@ def test_another_comparison_in_the_same_folder_is_refused(run, folder):
         (("--encoders", "gcnn"), "no encoder 'gcnn'. Did you mean 'gcn'?"),
         (("--set", "epochs=3"), "--set epochs=3: expected METHOD.NAME=VALUE, for example --set fairvgnn.epochs=50."),
         (("--set", "vanilla.epochs=no"), "Vanilla: epochs='no'"),
-        (("--set", "vanilla.seed=3"), "vanilla.seed: use `seeds`."),
+        (("--set", "vanilla.seed=3"), "--set vanilla.seed: use --seeds."),
     ],
 )
 def test_wrong_words_are_answered_with_help_and_nothing_is_written(run, tmp_path, arguments, message):

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import fairview as fv
 from fairview.errors import InputError
 from fairview.study import trials as trials_module
 from fairview.study.comparison import compare
