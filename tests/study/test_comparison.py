@@ -82,8 +82,8 @@ def test_one_selection_rule_holds_for_every_method_and_is_declared():
 def test_rules_that_differ_are_said_to_differ():
     for selection in ("loss", "own"):
         sentence = selection_sentence(plan(["fairvgnn"], ["gcn"], selection=selection), selection)
-        assert "vanilla keeps the epoch with the lowest loss" in sentence
-        assert "fairvgnn the one with the largest AUC" in sentence
+        assert "plain model keeps the epoch with the lowest loss" in sentence
+        assert "FairVGNN the one with the largest AUC" in sentence
         assert "Compare them with care." in sentence
     assert "lowest loss" in selection_sentence(plan([], ["gcn"], selection="loss"), "loss")
 
