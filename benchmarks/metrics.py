@@ -37,14 +37,14 @@ def measure() -> dict[str, object]:
     ours, anew, baseline = [], [], []
     for _ in range(ROUNDS + 1):
         scores = 1 / (1 + np.exp(-(rng.normal(size=NUM_NODES) + labels + 0.3 * sensitive)))
-        found, seconds = _timed(lambda scores=scores: evaluator(scores))  # type: ignore[misc]
+        evaluation, seconds = _timed(lambda scores=scores: evaluator(scores))  # type: ignore[misc]
         ours.append(seconds)
         again, seconds = _timed(lambda scores=scores: Evaluator(labels, sensitive=sensitive)(scores))  # type: ignore[misc]
         anew.append(seconds)
         expected, seconds = _timed(lambda scores=scores: _other_libraries(labels, scores, sensitive))  # type: ignore[misc]
         baseline.append(seconds)
-        if np.abs(np.array([_five(found), _five(again)]) - expected).max() > 1e-12:
-            raise RuntimeError(f"{found.metrics} differ from {expected}")
+        if np.abs(np.array([_five(evaluation), _five(again)]) - expected).max() > 1e-12:
+            raise RuntimeError(f"{evaluation.metrics} differ from {expected}")
     # the first round only warms up
     ours_seconds, anew_seconds, baseline_seconds = (statistics.median(t[1:]) for t in (ours, anew, baseline))
     return {
@@ -70,8 +70,8 @@ def _other_libraries(labels: Array, scores: Array, sensitive: Array) -> list[flo
     ]
 
 
-def _five(found: Evaluation) -> list[float]:
-    return [float(found[name]) for name in FIVE]  # type: ignore[arg-type]  # an undefined one raises, as it should
+def _five(evaluation: Evaluation) -> list[float]:
+    return [float(evaluation[name]) for name in FIVE]  # type: ignore[arg-type]  # an undefined one raises, as it should
 
 
 def _timed(work: Callable[[], Result]) -> tuple[Result, float]:

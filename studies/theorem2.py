@@ -33,10 +33,10 @@ def random_bounds(*, one_sign: bool, homophilous: bool, seed: int = 0) -> Iterat
 def trained_models() -> Iterator[tuple[str, fv.NodeGraph, fv.FairVGNN]]:
     """One layer, mean operator, both clamps, three seeds, on four graphs."""
     german = fv.load_dataset("german")
-    made = fv.synthetic_graph(600, homophily=0.8, seed=1)
+    homophilous = fv.synthetic_graph(600, homophily=0.8, seed=1)
     mixed = fv.synthetic_graph(600, homophily=0.3, seed=2)
     graphs = {"german": german, "german, standardised": _standardised(german)}
-    for name, graph in (("synthetic, χ 0.8", made), ("synthetic, χ 0.3", mixed)):
+    for name, graph in (("synthetic, χ 0.8", homophilous), ("synthetic, χ 0.3", mixed)):
         graphs[name] = graph.with_splits(fv.stratified_splits(graph, repeats=1)[0])
     for name, graph in graphs.items():
         for encoder in ("gcn", "gin", "mlp"):
@@ -62,18 +62,18 @@ def main() -> None:
         drawn = list(random_bounds(one_sign=one_sign, homophilous=homophilous))
         printed, corrected = (sum(not getattr(b, f"{kind}_holds") for b in drawn) for kind in ("printed", "corrected"))
         print(f"| {name} | {len(drawn):,} | {printed:,} | {corrected} |", flush=True)
-    found: dict[str, list[tuple[bool, bool, float]]] = {}
+    by_graph: dict[str, list[tuple[bool, bool, float]]] = {}
     for name, graph, model in trained_models():
         result = theorem2(model, graph)
         if result.predicted is None or result.measured is None:
             raise RuntimeError(result.reason)
         ratio = result.measured / result.predicted
-        found.setdefault(name, []).append((not result.printed_holds, not result.corrected_holds, ratio))
-    for name, results in found.items():
+        by_graph.setdefault(name, []).append((not result.printed_holds, not result.corrected_holds, ratio))
+    for name, results in by_graph.items():
         counts = [sum(bool(result[place]) for result in results) for place in (0, 1)]
         print(f"| trained on {name} | {len(results)} | {counts[0]} | {counts[1]} |")
     print("\nmeasured / predicted difference of the groups' means, smallest and largest:")
-    for name, results in found.items():
+    for name, results in by_graph.items():
         ratios = [result[2] for result in results]
         print(f"  {name}: {min(ratios):.2f} to {max(ratios):.2f}")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import fairview as fv
-from fairview.atomic import write_atomic
+from fairview.atomic import write_atomic, write_json
 
 
 def test_text_and_bytes_are_written_whole_and_folders_are_made(tmp_path):
@@ -76,3 +76,11 @@ def test_a_folder_that_is_read_only(tmp_path):
     tmp_path.chmod(0o500)
     with pytest.raises(fv.FairviewError, match=r"a: can't be written \(Permission denied\)\.$"):
         write_atomic(tmp_path / "a", "new")
+
+
+def test_json_is_written_whole_and_has_no_not_a_number(tmp_path):
+    write_json(tmp_path / "a.json", {"grün": [1, None]})
+    assert (tmp_path / "a.json").read_text(encoding="utf-8") == '{\n  "grün": [\n    1,\n    null\n  ]\n}\n'
+    with pytest.raises(ValueError, match="JSON compliant"):
+        write_json(tmp_path / "a.json", {"a": float("nan")})
+    assert (tmp_path / "a.json").read_text(encoding="utf-8").startswith('{\n  "grün"')

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import fairview as fv
 from fairview.errors import InputError
 from fairview.study import trials as trials_module
 from fairview.study.comparison import compare
@@ -83,18 +82,20 @@ def test_one_selection_rule_holds_for_every_method_and_is_declared():
 def test_rules_that_differ_are_said_to_differ():
     for selection in ("loss", "own"):
         sentence = selection_sentence(plan(["fairvgnn"], ["gcn"], selection=selection), selection)
-        assert "vanilla keeps the epoch with the lowest loss" in sentence
-        assert "fairvgnn the one with the largest AUC" in sentence
+        assert "plain model keeps the epoch with the lowest loss" in sentence
+        assert "FairVGNN the one with the largest AUC" in sentence
         assert "Compare them with care." in sentence
     assert "lowest loss" in selection_sentence(plan([], ["gcn"], selection="loss"), "loss")
 
 
 def test_fairvgnn_takes_the_paper_s_settings_where_there_are_some():
     german = plan(["fairvgnn"], ["gcn", "mlp"], dataset="german")
-    settings = {row.encoder: row.settings for row in german if row.method == "fairvgnn"}
-    assert settings["gcn"]["clamp_threshold"] == 0.1
-    assert settings["mlp"]["balanced_discriminator"], "the paper has no such cell: the default preset"
-    assert plan(["fairvgnn"], ["gcn"])[-1].settings["clamp_threshold"] == 1.0
+    models = {
+        row.encoder: row.trials("german", seeds=1, splits=1)[0].model() for row in german if row.entry.has_presets
+    }
+    assert models["gcn"].clamp_threshold == 0.1
+    assert models["mlp"].balanced_discriminator, "the paper has no such cell: the default preset"
+    assert plan(["fairvgnn"], ["gcn"])[-1].trials("own", seeds=1, splits=1)[0].model().clamp_threshold == 1.0
 
 
 def test_edits_has_the_published_threshold_of_a_known_dataset():
@@ -286,7 +287,7 @@ def test_numbers_out_of_range_and_graphs_that_can_t_be_judged_are_refused_before
     with pytest.raises(InputError, match="no node of the test split has a label"):
         quick(untested, tmp_path / "a")
     with pytest.raises(InputError, match="no split 'train'"):
-        quick(fv.synthetic_graph(40, seed=1), tmp_path / "a")
+        quick(graph.with_splits({name: graph.split(name) for name in ("val", "test")}), tmp_path / "a")
     assert not (tmp_path / "a").exists()
 
 

@@ -99,7 +99,6 @@ def test_the_code_of_a_method_is_part_of_a_study(graph, tmp_path):
 
 def test_a_method_of_another_package_works_unregistered(graph, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(PLUGIN)
-    pytest.importorskip("outside", exc_type=Exception)
     found = compare(graph, methods=["outside:Prior"], plain=False, seeds=1, folder=tmp_path, workers=2)
     assert [row["method"] for row in found.summary["rows"]] == ["constant", "outside:Prior"]
     assert "prior" not in METHODS
@@ -183,8 +182,7 @@ def test_a_folder_of_another_processor_is_refused_or_says_so(graph, tmp_path, pr
         notes(graph, tmp_path)
     assert str(caught.value) == (
         f"{tmp_path}: was computed on Make 1, torch's AVX2 kernels; this is Make 2, torch's AVX2 kernels. Results "
-        "depend on the processor, so their numbers don't mix: use another folder, or allow it with mixed_machines=True "
-        "(--mixed-machines)."
+        "depend on the processor, so their numbers don't mix: use another folder, or pass mixed_machines=True."
     )
     mixed = notes(graph, tmp_path, mixed_machines=True)
     assert mixed[0] == (
@@ -220,3 +218,9 @@ def test_a_method_is_resolved_to_its_entry_whatever_it_is_called_by():
     for given in ("vanilla", "fairview.methods.vanilla:Vanilla", fv.Vanilla, fv.Vanilla(epochs=3)):
         assert resolve_method(given) is METHODS["vanilla"]
     assert not resolve_method(Share).importable, "the tests' folder is not on the path"
+
+
+def test_a_split_that_was_drawn_is_said_to_be(graph, tmp_path):
+    drawn = "The graph has no split: a stratified one was drawn with seed 0."
+    assert notes(graph.with_splits({}), tmp_path / "a")[0] == drawn
+    assert drawn not in notes(graph, tmp_path / "b")

@@ -27,8 +27,8 @@ def env(format: FormatOption = Format.TABLE) -> None:
     if format is Format.JSON:
         print_json(facts)
         return
-    shown = {name: value for name, value in facts.items() if name != "packages"} | facts["packages"]
-    print_facts("Environment", {name: "-" if value is None else value for name, value in shown.items()})
+    lines = {name: value for name, value in facts.items() if name != "packages"} | facts["packages"]
+    print_facts("Environment", {name: "-" if value is None else value for name, value in lines.items()})
 
 
 def describe_environment() -> dict[str, Any]:

@@ -83,26 +83,26 @@ def paper(
         raise InputError(f"paper {what}: it has no row for what was asked for by --datasets, --encoders and --methods.")
     if not finished:
         _say_how_long(names, scope, workers)
-    made = {}
+    results = {}
     try:
         with terminable():
             for name in names:
-                made[name] = _one(name, scope, out, workers, finished)
+                results[name] = _one(name, scope, out, workers, finished)
                 if format is Format.TABLE:
-                    _print(made[name], out)
+                    _print(results[name], out)
     except KeyboardInterrupt:
         typer.echo(f"interrupted: finished runs are kept; the same command goes on in {out}", err=True)
         raise typer.Exit(130) from None
     _page(out)
-    short = [text for document in made.values() for text in shortfalls(document)]
+    short = [text for document in results.values() for text in shortfalls(document)]
     if format is Format.JSON:
-        print_json({"out": str(out), "tables": [_plain(document) for document in made.values()], "short": short})
+        print_json({"out": str(out), "tables": [_plain(document) for document in results.values()], "short": short})
     else:
         typer.echo(f"{out / 'paper.html'}")
     if check and short:
         typer.echo("fell short of the paper: " + "; ".join(short), err=True)
         raise typer.Exit(3)
-    if check and not any(map(is_compared, made.values())):
+    if check and not any(map(is_compared, results.values())):
         raise InputError("--check: nothing here is compared with the paper, whose numbers are of the published split.")
 
 
@@ -111,9 +111,9 @@ def _has_rows(name: str, scope: Scope) -> bool:
     from fairview.paper.artefacts import ARTEFACTS
     from fairview.paper.cells import YARDSTICKS
 
-    found = ARTEFACTS[name]
-    cells = found.cells(found.scoped(scope)) if found.cells is not None else []
-    return found.series is not None or any(cell.block != YARDSTICKS for cell in cells)
+    artefact = ARTEFACTS[name]
+    cells = artefact.cells(artefact.scoped(scope)) if artefact.cells is not None else []
+    return artefact.series is not None or any(cell.block != YARDSTICKS for cell in cells)
 
 
 def _scope(
@@ -157,9 +157,11 @@ def _say_how_long(names: list[str], scope: Scope, workers: int | None) -> None:
     from fairview.paper.estimate import estimated_seconds
 
     total = sum(
-        estimated_seconds(found.cells(found.scoped(scope)), found.scoped(scope), workers=workers or available_cores())
-        for found in (ARTEFACTS[name] for name in names)
-        if found.cells is not None
+        estimated_seconds(
+            artefact.cells(artefact.scoped(scope)), artefact.scoped(scope), workers=workers or available_cores()
+        )
+        for artefact in (ARTEFACTS[name] for name in names)
+        if artefact.cells is not None
     )
     if total > _LONG_SECONDS:
         shared = ", less what tables share" if len(names) > 1 else ""
@@ -193,8 +195,8 @@ def _page(out: Path) -> None:
     from fairview.paper.claims import claims_table
     from fairview.report.paper_charts import write_page
 
-    found = documents(out)
-    write_page(found, claims_table(findings(found)), out)
+    results = documents(out)
+    write_page(results, claims_table(findings(results)), out)
 
 
 def _results(out: Path, format: Format) -> None:
@@ -208,8 +210,8 @@ def _results(out: Path, format: Format) -> None:
     checked = findings(documents(out))
     if format is Format.JSON:
         claims = [
-            {"claim": claim.text, "where": claim.where, "verdict": found.verdict, "evidence": found.evidence}
-            for claim, found in checked.values()
+            {"claim": claim.text, "where": claim.where, "verdict": finding.verdict, "evidence": finding.evidence}
+            for claim, finding in checked.values()
         ]
         print_json({"page": str(out / "results.md"), "claims": claims})
         return

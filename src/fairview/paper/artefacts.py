@@ -135,17 +135,17 @@ class ArtefactResult:
     @classmethod
     def load(cls, path: Path) -> ArtefactResult:
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-            if found["kind"] != "paper" or found["version"] != 1 or found["name"] not in ARTEFACTS:
+            document = json.loads(path.read_text(encoding="utf-8"))
+            if document["kind"] != "paper" or document["version"] != 1 or document["name"] not in ARTEFACTS:
                 raise ValueError
             return cls(
-                found["name"],
-                found["title"],
-                found["scope"],
-                tuple(map(CellResult.from_dict, found["rows"])),
-                tuple(found["series"]),
-                tuple(found["notes"]),
-                found["versions"],
+                document["name"],
+                document["title"],
+                document["scope"],
+                tuple(map(CellResult.from_dict, document["rows"])),
+                tuple(document["series"]),
+                tuple(document["notes"]),
+                document["versions"],
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             raise InputError(f"{path}: is not what `fairview paper` writes. Run the table again.") from None
@@ -173,22 +173,22 @@ def run_artefact(
     Raises:
         InputError: the folder holds more than a smoke test or than so few seeds, which would be lost.
     """
-    found = artefact(name)
-    scope = found.scoped(scope)
+    wanted = artefact(name)
+    scope = wanted.scoped(scope)
     before = _earlier(folder / f"{name}{scope.suffix}.json", scope)
     rows: list[CellResult] = []
-    if found.cells is not None:
-        asked = found.cells(scope)
-        rows = run_cells(asked, scope, folder / "trials", workers=workers, notice=notice, finished=finished)
+    if wanted.cells is not None:
+        cells = wanted.cells(scope)
+        rows = run_cells(cells, scope, folder / "trials", workers=workers, notice=notice, finished=finished)
         if before is not None:
             scope = scope.with_(before.scope)
-            known = {_key(cell) for cell in asked}
-            every = run_cells(found.cells(scope), scope, folder / "trials", finished=True)
+            known = {_key(cell) for cell in cells}
+            every = run_cells(wanted.cells(scope), scope, folder / "trials", finished=True)
             rows = [row for row in every if row.values or _key(row.cell) in known]
-    series = found.series(scope) if found.series is not None else []
+    series = wanted.series(scope) if wanted.series is not None else []
     missing = [f"Not run: {dataset}, its files are not at hand." for dataset in scope.missing()]
     document = ArtefactResult(
-        name, found.title, scope.to_dict(), tuple(rows), tuple(series), (*found.notes, *missing), versions()
+        name, wanted.title, scope.to_dict(), tuple(rows), tuple(series), (*wanted.notes, *missing), versions()
     )
     document.save(folder)
     return document
@@ -204,9 +204,9 @@ def _earlier(path: Path, scope: Scope) -> ArtefactResult | None:
     if held.scope["quick"]:
         return None
     if scope.quick or held.scope["seeds"] > scope.seeds:
-        asked = "a smoke test" if scope.quick else f"{scope.seeds} seeds"
+        now = "a smoke test" if scope.quick else f"{scope.seeds} seeds"
         raise InputError(
-            f"{path}: holds results of {held.scope['seeds']} seeds, which {asked} would replace. Use another "
+            f"{path}: holds results of {held.scope['seeds']} seeds, which {now} would replace. Use another "
             f"{option('folder')}."
         )
     return None
@@ -219,8 +219,8 @@ def _key(cell: Cell) -> tuple[str | None, ...]:
 def documents(folder: Path) -> dict[str, ArtefactResult]:
     """All that lie in a folder, by stem (`table3`, `table3-10-splits`)."""
     paths = [path for name in ARTEFACTS for path in sorted(folder.glob(f"{name}*.json"))]
-    found = [ArtefactResult.load(path) for path in paths]
-    return {document.stem: document for document in found}
+    loaded = [ArtefactResult.load(path) for path in paths]
+    return {document.stem: document for document in loaded}
 
 
 def versions() -> dict[str, str]:

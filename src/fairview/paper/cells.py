@@ -94,13 +94,13 @@ class CellResult:
 
     def mean(self, metric: str) -> float | None:
         """In percent; None if it is undefined."""
-        found = self.estimate(metric).mean
-        return None if isinstance(found, Undefined) else 100 * found
+        value = self.estimate(metric).mean
+        return None if isinstance(value, Undefined) else 100 * value
 
     def std(self, metric: str) -> float | None:
         """Over the runs (ddof 0, as the paper), in percent."""
-        found = self.estimate(metric).std
-        return None if found is None else 100 * found
+        value = self.estimate(metric).std
+        return None if value is None else 100 * value
 
     def to_dict(self) -> dict[str, Any]:
         cell = self.cell
@@ -120,19 +120,19 @@ class CellResult:
         }
 
     @classmethod
-    def from_dict(cls, found: Mapping[str, Any]) -> CellResult:
-        plain = {name: found[name] for name in ("dataset", "encoder", "row", "method", "block", "not_compared")}
-        printed = found["paper_percent"]
+    def from_dict(cls, record: Mapping[str, Any]) -> CellResult:
+        plain = {name: record[name] for name in ("dataset", "encoder", "row", "method", "block", "not_compared")}
+        printed = record["paper_percent"]
         cell = Cell(
             **plain,
-            settings=found["settings"],
-            facts=found["facts"],
-            masked=str(found.get("masked", found["facts"].get("channel", ""))),  # older files have the fact alone
+            settings=record["settings"],
+            facts=record["facts"],
+            masked=str(record.get("masked", record["facts"].get("channel", ""))),  # older files have the fact alone
             printed=printed and {name: Number(*number) for name, number in printed.items()},
         )
-        values = {name: tuple(runs) for name, runs in found["values"].items()}
-        draws = tuple((int(split), int(seed)) for split, seed in found["draws"])
-        return cls(cell, draws, values, float(found["seconds"]), str(found["reason"]))
+        values = {name: tuple(runs) for name, runs in record["values"].items()}
+        draws = tuple((int(split), int(seed)) for split, seed in record["draws"])
+        return cls(cell, draws, values, float(record["seconds"]), str(record["reason"]))
 
 
 def printed_for(table: str, dataset: str, encoder: str, row: str, scope: Scope) -> dict[str, Any]:
@@ -154,16 +154,16 @@ def printed_for(table: str, dataset: str, encoder: str, row: str, scope: Scope) 
 def yardsticks(dataset: str, scope: Scope, *, all_of_them: bool = False) -> list[Cell]:
     """What every table needs beside it: the majority answer, and models that look at no links."""
     common: dict[str, Any] = {"dataset": dataset, "block": YARDSTICKS, "not_compared": NOT_IN_PAPER}
-    found = [
+    cells = [
         Cell(encoder=None, row=MAJORITY, method="constant", settings={"answer": "majority"}, **common),
         Cell(encoder="mlp", row="MLP", method="vanilla", **common),
     ]
     if all_of_them:
-        found += [
+        cells += [
             Cell(encoder=None, row="logistic regression", method="logistic-regression", **common),
             Cell(encoder=None, row="gradient boosting", method="gradient-boosting", **common),
         ]
-    return [cell for cell in found if cell.row == MAJORITY or scope.wants(cell.method)]
+    return [cell for cell in cells if cell.row == MAJORITY or scope.wants(cell.method)]
 
 
 def run_cells(
@@ -183,13 +183,13 @@ def run_cells(
     if finished:
         results = finished_trials(list(trials.values()), scope.graph, folder)
     else:
-        found = run_trials(list(trials.values()), scope.graph, folder, workers=workers, notice=notice)
-        results = dict(zip(trials, found, strict=True))
+        outcomes = run_trials(list(trials.values()), scope.graph, folder, workers=workers, notice=notice)
+        results = dict(zip(trials, outcomes, strict=True))
     return [_row(cell, cell.trials(scope), results) for cell in cells]
 
 
-def _row(cell: Cell, trials: Sequence[Trial], found: Mapping[str, Result]) -> CellResult:
-    results = [found[trial.id] for trial in trials if trial.id in found]
+def _row(cell: Cell, trials: Sequence[Trial], by_trial: Mapping[str, Result]) -> CellResult:
+    results = [by_trial[trial.id] for trial in trials if trial.id in by_trial]
     if not trials:
         return CellResult(cell, reason=f"not available: there is no method '{cell.method}'")
     seconds = sum(result.timing.seconds for result in results)

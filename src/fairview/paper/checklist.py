@@ -25,23 +25,25 @@ _TREND_RULE = f"beyond ±{TREND} is a trend"
 # --- Figure 1: one channel masked -------------------------------------------------------------------------------------
 
 
-def bias_remains(document: ArtefactResult) -> Finding:
-    tally, shown = Tally(), []
+def _bias_remains(document: ArtefactResult) -> Finding:
+    tally, evidence = Tally(), []
     unmasked = {row.cell.encoder: row for row in document.rows if row.cell.facts.get("rank") == 0}
     for row in document.rows:
         if row.cell.facts.get("sensitive"):
             for metric in GAPS:
-                found = row.estimate(metric)
+                estimate = row.estimate(metric)
                 mean = row.mean(metric)
                 if mean is not None:
                     name = f"{row.cell.encoder} {METRICS[metric].short}"
-                    tally.count(mean > 0 and (found.low is None or found.low > 0), name)
+                    tally.count(mean > 0 and (estimate.low is None or estimate.low > 0), name)
                     before = unmasked[row.cell.encoder].mean(metric) if row.cell.encoder in unmasked else None
-                    shown.append(f"{name} {mean:.1f}" + ("" if before is None else f" (nothing masked: {before:.1f})"))
-    return tally.finding(f"with the sensitive channel masked: {', '.join(shown)}")
+                    evidence.append(
+                        f"{name} {mean:.1f}" + ("" if before is None else f" (nothing masked: {before:.1f})")
+                    )
+    return tally.finding(f"with the sensitive channel masked: {', '.join(evidence)}")
 
 
-def bias_falls(document: ArtefactResult) -> Finding:
+def _bias_falls(document: ArtefactResult) -> Finding:
     tally, trends = Tally(), []
     for encoder in ("mlp", "gcn"):
         rows = [row for row in document.rows if row.cell.encoder == encoder and "rank" in row.cell.facts]
@@ -55,11 +57,11 @@ def bias_falls(document: ArtefactResult) -> Finding:
             if trend is not None:
                 tally.count(trend < -TREND, f"{encoder} trend of {METRICS[metric].short}")
                 trends.append(f"{encoder} {METRICS[metric].short} {trend:+.2f}")
-    shown = ", ".join(trends) or "none"
-    return tally.finding(f"rank correlation of |correlation| and gap over channels ({_TREND_RULE}): {shown}")
+    evidence = ", ".join(trends) or "none"
+    return tally.finding(f"rank correlation of |correlation| and gap over channels ({_TREND_RULE}): {evidence}")
 
 
-def german_channels_change(document: ArtefactResult) -> Finding:
+def _german_channels_change(document: ArtefactResult) -> Finding:
     german = _changes(document, "german")
     credit = _changes(document, "credit-large") or _changes(document, "credit-small")
     if not german:
@@ -71,7 +73,7 @@ def german_channels_change(document: ArtefactResult) -> Finding:
     text = f"German, largest |change| over four hops: 2nd {german[2]:.2f}, 7th {german[7]:.2f}, median of the others "
     text += f"{float(np.median(others)):.2f} (in the table's order; how the paper counts channels is not said)"
     if credit:
-        mean = [float(np.mean(list(found.values()))) for found in (german, credit)]
+        mean = [float(np.mean(list(changes.values()))) for changes in (german, credit)]
         tally.count(mean[1] < mean[0], "Credit changes less")
         text += f"; mean over channels: German {mean[0]:.2f}, Credit {mean[1]:.2f}"
     return tally.finding(text)
@@ -80,7 +82,7 @@ def german_channels_change(document: ArtefactResult) -> Finding:
 # --- Table 1: masking -------------------------------------------------------------------------------------------------
 
 
-def masking_lowers_bias(document: ArtefactResult) -> Finding:
+def _masking_lowers_bias(document: ArtefactResult) -> Finding:
     bias, cost = Tally(), Tally()
     for rows in settings_of(document).values():
         for strategy in ("S1", "S2"):
@@ -89,27 +91,27 @@ def masking_lowers_bias(document: ArtefactResult) -> Finding:
     return all_of(less_bias=bias.finding(), less_useful=cost.finding())
 
 
-def propagated_ranking_on_german(document: ArtefactResult) -> Finding:
+def _propagated_ranking_on_german(document: ArtefactResult) -> Finding:
     return _lower("S2", "S1", document, lambda dataset, encoder: dataset == "german" and encoder in ("mlp", "gcn"))
 
 
-def rankings_agree_on_credit(document: ArtefactResult) -> Finding:
-    tally, shown = Tally(), []
+def _rankings_agree_on_credit(document: ArtefactResult) -> Finding:
+    tally, evidence = Tally(), []
     for (dataset, encoder), rows in settings_of(document).items():
         if dataset.startswith("credit") and encoder in ("mlp", "gcn") and {"S1", "S2"} <= set(rows):
             for metric in ("auc", "f1", *GAPS):
                 one, other = rows["S1"].mean(metric), rows["S2"].mean(metric)
                 if one is not None and other is not None:
                     tally.count(abs(one - other) < 0.5, f"{encoder} {METRICS[metric].short}")
-                    shown.append(f"{other - one:+.2f}")
-    return tally.finding(f"S2 - S1 in points (equal means below 0.5): {', '.join(shown)}")
+                    evidence.append(f"{other - one:+.2f}")
+    return tally.finding(f"S2 - S1 in points (equal means below 0.5): {', '.join(evidence)}")
 
 
-def gcn_more_useful_and_biased(document: ArtefactResult) -> Finding:
+def _gcn_more_useful_and_biased(document: ArtefactResult) -> Finding:
     useful, biased = Tally(), Tally()
-    found = settings_of(document)
-    for dataset in dict.fromkeys(dataset for dataset, _ in found):
-        mlp, gcn = (found.get((dataset, encoder), {}).get("S0") for encoder in ("mlp", "gcn"))
+    settings = settings_of(document)
+    for dataset in dict.fromkeys(dataset for dataset, _ in settings):
+        mlp, gcn = (settings.get((dataset, encoder), {}).get("S0") for encoder in ("mlp", "gcn"))
         useful.expect_lower(mlp, gcn, ("auc", "f1"))
         biased.expect_lower(mlp, gcn, GAPS)
     return all_of(more_useful=useful.finding(), more_biased=biased.finding())
@@ -118,7 +120,7 @@ def gcn_more_useful_and_biased(document: ArtefactResult) -> Finding:
 # --- Table 3 ----------------------------------------------------------------------------------------------------------
 
 
-def plain_more_useful_and_biased(document: ArtefactResult) -> Finding:
+def _plain_more_useful_and_biased(document: ArtefactResult) -> Finding:
     """The plain model as published, lowest loss; with the fair methods' own rule it is another model, said beside."""
     parts = {}
     for name, metrics in (("more_useful", UTILITY), ("more_biased", GAPS)):
@@ -132,50 +134,50 @@ def plain_more_useful_and_biased(document: ArtefactResult) -> Finding:
     return all_of(**parts)
 
 
-def best_average_rank(document: ArtefactResult) -> Finding:
+def _best_average_rank(document: ArtefactResult) -> Finding:
     ranks = our_ranks(document.rows)
-    asked = [(row.cell.encoder or "", row.cell.row) for row in document.rows if row.cell.row in METHODS]
-    absent = list(dict.fromkeys(" ".join(key) for key in asked if key not in ranks))
-    tally, shown = Tally(), []
+    models = [(row.cell.encoder or "", row.cell.row) for row in document.rows if row.cell.row in METHODS]
+    absent = list(dict.fromkeys(" ".join(key) for key in models if key not in ranks))
+    tally, evidence = Tally(), []
     for encoder in dict.fromkeys(encoder for encoder, _ in ranks):
         others = {m: rank for (e, m), rank in ranks.items() if e == encoder and m not in ("vanilla", "fairvgnn")}
         mine = ranks.get((encoder, "fairvgnn"))
         if mine is not None and others:
             tally.count(mine < min(others.values()), encoder)
-            shown.append(
+            evidence.append(
                 f"{encoder} {mine:.2f} against {min(others.values()):.2f} ({min(others, key=others.__getitem__)})"
             )
-    found = tally.finding("; ".join(shown + ([f"not ranked: {', '.join(absent)}"] if absent else [])))
-    return Finding("undecided", found.evidence) if absent and found.verdict == "holds" else found
+    finding = tally.finding("; ".join(evidence + ([f"not ranked: {', '.join(absent)}"] if absent else [])))
+    return Finding("undecided", finding.evidence) if absent and finding.verdict == "holds" else finding
 
 
 # --- Table 4 and Figure 3: modules ------------------------------------------------------------------------------------
 
 
-def each_module_lowers_bias(document: ArtefactResult) -> Finding:
+def _each_module_lowers_bias(document: ArtefactResult) -> Finding:
     return _both_blocks(document, [("full", "without-fm"), ("full", "without-wc")])
 
 
-def effects_add_up(document: ArtefactResult) -> Finding:
+def _effects_add_up(document: ArtefactResult) -> Finding:
     return _both_blocks(document, [("without-fm", "without-both"), ("without-wc", "without-both")])
 
 
-def masks_matter_more(document: ArtefactResult) -> Finding:
+def _masks_matter_more(document: ArtefactResult) -> Finding:
     return _both_blocks(document, [("without-wc", "without-fm")], most=True)
 
 
-def adversaries_lower_bias(document: ArtefactResult) -> Finding:
+def _adversaries_lower_bias(document: ArtefactResult) -> Finding:
     return _both_blocks(document, [("without-wc", "without-discriminator"), ("without-wc", "without-generator")])
 
 
-def discriminator_matters_more(document: ArtefactResult) -> Finding:
+def _discriminator_matters_more(document: ArtefactResult) -> Finding:
     return _both_blocks(document, [("without-generator", "without-discriminator")], most=True)
 
 
 # --- Table 6 and Figure 4: clamping -----------------------------------------------------------------------------------
 
 
-def adaptive_clamp_is_best(document: ArtefactResult) -> Finding:
+def _adaptive_clamp_is_best(document: ArtefactResult) -> Finding:
     tally, exempt = Tally(), Tally()
     for (dataset, encoder), rows in settings_of(document).items():
         is_exempt = encoder == "gin" or (dataset.startswith("credit") and encoder == "gcn")
@@ -184,8 +186,8 @@ def adaptive_clamp_is_best(document: ArtefactResult) -> Finding:
     return tally.finding(f"where the paper makes an exception (GIN, Credit GCN): {exempt.agree} of {exempt.total}")
 
 
-def higher_threshold_more_bias(document: ArtefactResult) -> Finding:
-    tally, shown = Tally(), []
+def _higher_threshold_more_bias(document: ArtefactResult) -> Finding:
+    tally, evidence = Tally(), []
     for (dataset, encoder), rows in settings_of(document).items():
         for metric in GAPS:
             ordered = [row for row in rows.values() if "threshold" in row.cell.facts]
@@ -193,30 +195,30 @@ def higher_threshold_more_bias(document: ArtefactResult) -> Finding:
             if trend is not None:
                 name = f"{dataset} {encoder} {METRICS[metric].short}"
                 tally.count(trend > TREND, name)
-                shown.append(f"{name} {trend:+.2f}")
-    return tally.finding(f"rank correlation of threshold and gap ({_TREND_RULE}): {', '.join(shown)}")
+                evidence.append(f"{name} {trend:+.2f}")
+    return tally.finding(f"rank correlation of threshold and gap ({_TREND_RULE}): {', '.join(evidence)}")
 
 
 # --- Figure 5 and cost ------------------------------------------------------------------------------------------------
 
 
-def homophily_slows_change(document: ArtefactResult) -> Finding:
-    found = {}
+def _homophily_slows_change(document: ArtefactResult) -> Finding:
+    by_dataset = {}
     for dataset in dict.fromkeys(str(record["dataset"]) for record in document.series):
         homophily = next(record["homophily"] for record in document.series if record["dataset"] == dataset)
-        found[dataset] = (float(homophily), float(np.mean(list(_changes(document, dataset).values()))))
-    if len(found) < 2:
+        by_dataset[dataset] = (float(homophily), float(np.mean(list(_changes(document, dataset).values()))))
+    if len(by_dataset) < 2:
         return Finding("not run", "needs two datasets")
-    ordered = sorted(found.values())
+    ordered = sorted(by_dataset.values())
     tally = Tally()
     for (_, less), (_, more) in pairwise(ordered):
         tally.count(more < less, "slower change with higher homophily")
-    shown = [f"{name}: homophily {h:.4f}, mean |change| {change:.3f}" for name, (h, change) in found.items()]
-    shown += ["the paper's Credit is a larger graph"] if "credit-small" in found else []
-    return tally.finding("; ".join(shown))
+    evidence = [f"{name}: homophily {h:.4f}, mean |change| {change:.3f}" for name, (h, change) in by_dataset.items()]
+    evidence += ["the paper's Credit is a larger graph"] if "credit-small" in by_dataset else []
+    return tally.finding("; ".join(evidence))
 
 
-def linear_cost(_: ArtefactResult) -> Finding:
+def _linear_cost(_: ArtefactResult) -> Finding:
     return Finding(
         "mixed",
         "measured by `python -m benchmarks.growth` (docs/speed.md), 10⁴ to 10⁶ nodes: GCN and GIN grow linearly or "
@@ -226,40 +228,40 @@ def linear_cost(_: ArtefactResult) -> Finding:
 
 CLAIMS: tuple[Claim, ...] = (
     Claim(name="bias-remains", text="Bias remains when the sensitive channel is masked", where="section 3",
-          needs="fig1", judge=bias_remains),
+          needs="fig1", judge=_bias_remains),
     Claim(name="bias-falls", text="Masking a channel lowers the bias, the more the more it is correlated",
-          where="section 3, Figure 1 a-b", needs="fig1", judge=bias_falls),
+          where="section 3, Figure 1 a-b", needs="fig1", judge=_bias_falls),
     Claim(name="correlations-change", text="Propagation changes the correlation of German's 2nd and 7th channel much, "
-          "of Credit's little", where="Figure 1 c-d", needs="fig1", judge=german_channels_change, trained=False),
+          "of Credit's little", where="Figure 1 c-d", needs="fig1", judge=_german_channels_change, trained=False),
     Claim(name="masking", text="Masking the top channels (S1, S2) lowers bias and costs utility",
-          where="section 3, Table 1", needs="table1", judge=masking_lowers_bias),
+          where="section 3, Table 1", needs="table1", judge=_masking_lowers_bias),
     Claim(name="s2-german", text="S2 has less bias than S1 on German (MLP, GCN)", where="section 3, Table 1",
-          needs="table1", judge=propagated_ranking_on_german),
+          needs="table1", judge=_propagated_ranking_on_german),
     Claim(name="s2-credit", text="S2 equals S1 on Credit", where="section 3, Table 1", needs="table1",
-          judge=rankings_agree_on_credit),
+          judge=_rankings_agree_on_credit),
     Claim(name="gcn-mlp", text="A GCN is more useful and more biased than an MLP", where="section 3, Table 1",
-          needs="table1", judge=gcn_more_useful_and_biased),
+          needs="table1", judge=_gcn_more_useful_and_biased),
     Claim(name="plain", text="Plain models are generally more useful and more biased than fair ones",
-          where="section 5.2.1, Table 3", needs="table3", judge=plain_more_useful_and_biased),
+          where="section 5.2.1, Table 3", needs="table3", judge=_plain_more_useful_and_biased),
     Claim(name="rank", text="FairVGNN has the best average rank of the fair methods, with every encoder",
-          where="section 5.2.1, Table 3", needs="table3", judge=best_average_rank),
+          where="section 5.2.1, Table 3", needs="table3", judge=_best_average_rank),
     Claim(name="modules", text="Each module, masks and clamp, lowers bias", where="section 5.2.2, Table 4",
-          needs="table4", judge=each_module_lowers_bias),
+          needs="table4", judge=_each_module_lowers_bias),
     Claim(name="add-up", text="The effects of masks and clamp add up: without both, bias is higher than without one",
-          where="section 5.2.2, Table 4", needs="table4", judge=effects_add_up),
+          where="section 5.2.2, Table 4", needs="table4", judge=_effects_add_up),
     Claim(name="masks-first", text="Leaving out the masks hurts more than leaving out the clamp, in most cases",
-          where="section 5.2.2, Table 4", needs="table4", judge=masks_matter_more),
+          where="section 5.2.2, Table 4", needs="table4", judge=_masks_matter_more),
     Claim(name="adversaries", text="Removing discriminator or generator raises bias",
-          where="section 5.3.1, Figure 3", needs="fig3", judge=adversaries_lower_bias),
+          where="section 5.3.1, Figure 3", needs="fig3", judge=_adversaries_lower_bias),
     Claim(name="discriminator", text="Removing the discriminator raises bias more than removing the generator, in most "
-          "cases", where="section 5.3.1, Figure 3", needs="fig3", judge=discriminator_matters_more),
+          "cases", where="section 5.3.1, Figure 3", needs="fig3", judge=_discriminator_matters_more),
     Claim(name="adaptive", text="Adaptive clamping has less bias than plain clamping and spectral normalisation",
-          where="section 5.3.2, Tables 5 and 6", needs="table6", judge=adaptive_clamp_is_best),
+          where="section 5.3.2, Tables 5 and 6", needs="table6", judge=_adaptive_clamp_is_best),
     Claim(name="threshold", text="A higher clamping threshold means more bias", where="section 5.3.2, Figure 4",
-          needs="fig4", judge=higher_threshold_more_bias),
+          needs="fig4", judge=_higher_threshold_more_bias),
     Claim(name="homophily", text="Higher homophily, slower change of the correlations", where="appendix D.2, Figure 5",
-          needs="fig5", judge=homophily_slows_change, trained=False),
-    Claim(name="cost", text="An epoch costs O(V + E)", where="section 4.3", needs="", judge=linear_cost),
+          needs="fig5", judge=_homophily_slows_change, trained=False),
+    Claim(name="cost", text="An epoch costs O(V + E)", where="section 4.3", needs="", judge=_linear_cost),
 )  # fmt: skip
 
 
@@ -306,8 +308,8 @@ def _trend(at: list[float], rows: list[CellResult], metric: str) -> float | None
 
 def _changes(document: ArtefactResult, dataset: str) -> dict[int, float]:
     """Place of a channel that is not sensitive -> largest change of its correlation over the hops."""
-    found: dict[int, list[float]] = {}
+    correlations: dict[int, list[float]] = {}
     for record in document.series:
         if record["dataset"] == dataset and not record["sensitive"]:
-            found.setdefault(int(record["place"]), []).append(float(record["correlation"]))
-    return {place: max(abs(value - values[0]) for value in values) for place, values in found.items()}
+            correlations.setdefault(int(record["place"]), []).append(float(record["correlation"]))
+    return {place: max(abs(value - values[0]) for value in values) for place, values in correlations.items()}

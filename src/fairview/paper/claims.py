@@ -38,9 +38,9 @@ def all_of(**parts: Finding) -> Finding:
         >>> all_of(useful=Finding("mixed", "3 of 5"), biased=Finding("holds", "5 of 5"))
         Finding(verdict='mixed', evidence='useful: mixed, 3 of 5; biased: holds, 5 of 5')
     """
-    verdict = min((found.verdict for found in parts.values()), key=_WORST_FIRST.index)
-    said = [f"{name.replace('_', ' ')}: {found.verdict}, {found.evidence}" for name, found in parts.items()]
-    return Finding(verdict, "; ".join(said))
+    verdict = min((part.verdict for part in parts.values()), key=_WORST_FIRST.index)
+    texts = [f"{name.replace('_', ' ')}: {part.verdict}, {part.evidence}" for name, part in parts.items()]
+    return Finding(verdict, "; ".join(texts))
 
 
 Documents = Mapping[str, ArtefactResult]
@@ -70,14 +70,14 @@ class Claim:
         document = documents.get(self.needs, ArtefactResult("", "", {}))
         if self.needs and not document.name:
             return Finding("not run", f"needs `fairview paper {self.needs}`")
-        found = self.judge(document)
+        verdict = self.judge(document)
         lacking = sum(bool(row.reason) for row in document.rows) if self.trained else 0
         if lacking:
             remark = f"{lacking} of {len(document.rows)} rows of {self.needs} have no numbers"
-            found = Finding(found.verdict, f"{found.evidence}; {remark}")
+            verdict = Finding(verdict.verdict, f"{verdict.evidence}; {remark}")
         if self.trained and document.scope.get("quick"):
-            return Finding("not run", f"a smoke test: {found.evidence}")
-        return found
+            return Finding("not run", f"a smoke test: {verdict.evidence}")
+        return verdict
 
 
 @dataclass
@@ -102,10 +102,10 @@ class Tally:
                 continue
             self.count(mine < theirs, f"{setting(one)} {_SHORT.get(metric, metric)}")
             self.equal += mine == theirs
-            found = difference(one.runs, other.runs, metric)
+            paired = difference(one.runs, other.runs, metric)
             self.tested += 1
-            self.clear_for += found.high is not None and found.high < 0
-            self.clear_against += found.low is not None and found.low > 0
+            self.clear_for += paired.high is not None and paired.high < 0
+            self.clear_against += paired.low is not None and paired.low > 0
 
     def count(self, agrees: bool, what: str) -> None:
         self.total += 1
@@ -139,14 +139,14 @@ class Tally:
             text += f"; {self.clear_against} disagree beyond the noise" if self.clear_against else ""
         text += f"; {self.equal} are equal" if self.equal else ""
         against = list(dict.fromkeys(self.against))
-        shown = against[:_EXAMPLES]
-        more = len(against) - len(shown)
-        return text + (f" (against: {', '.join(shown)}{f' and {more} more' if more else ''})" if shown else "")
+        examples = against[:_EXAMPLES]
+        more = len(against) - len(examples)
+        return text + (f" (against: {', '.join(examples)}{f' and {more} more' if more else ''})" if examples else "")
 
 
 def claims_table(findings: Mapping[str, tuple[Claim, Finding]]) -> PageTable:
     """The checklist."""
-    lines = [[claim.text, claim.where, found.verdict, found.evidence] for claim, found in findings.values()]
+    lines = [[claim.text, claim.where, finding.verdict, finding.evidence] for claim, finding in findings.values()]
     return PageTable("Claims", ["claim", "in the paper", "verdict", "evidence"], lines)
 
 
@@ -159,15 +159,16 @@ def settings_of(
     document: ArtefactResult, *, block: str | None = None, every: bool = False
 ) -> dict[Key, dict[str, CellResult]]:
     """(dataset, encoder) -> the rows by name; Bail without TIME only if `every` dataset is wanted."""
-    found: dict[Key, dict[str, CellResult]] = {}
+    settings: dict[Key, dict[str, CellResult]] = {}
     for row in document.rows:
         cell = row.cell
         if (every or cell.dataset != NO_TIME) and cell.block != YARDSTICKS and block in (None, cell.block):
-            found.setdefault((cell.dataset, cell.encoder), {})[cell.row] = row
-    return found
+            settings.setdefault((cell.dataset, cell.encoder), {})[cell.row] = row
+    return settings
 
 
 def setting(row: CellResult) -> str:
+    """Dataset and encoder, for a sentence."""
     return f"{row.cell.dataset} {row.cell.encoder or ''}".strip()
 
 

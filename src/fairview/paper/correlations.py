@@ -13,13 +13,13 @@ DATASETS = ("german", "credit")
 
 def correlation_series(scope: Scope, *, channels: int, hops: int) -> list[dict[str, Any]]:
     """One line per dataset, channel (the first ones, in the table's order) and hop, with the graph's homophily."""
-    found = []
+    records = []
     for dataset in scope.at_hand(DATASETS):
         graph = scope.graph(dataset)
         homophily = graph.homophily()
         correlation = sensitive_correlation(graph, hops=hops)
         for place, name in enumerate(graph.channels[:channels]):
-            found += [
+            records += [
                 {
                     "dataset": dataset,
                     "homophily": None if isinstance(homophily, Undefined) else homophily,
@@ -31,4 +31,4 @@ def correlation_series(scope: Scope, *, channels: int, hops: int) -> list[dict[s
                 }
                 for hop in range(hops + 1)
             ]
-    return found
+    return records

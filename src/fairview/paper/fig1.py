@@ -37,9 +37,9 @@ def cells(scope: Scope) -> list[Cell]:
     order = np.argsort(-np.abs(correlation), kind="stable").tolist()
     common: dict[str, Any] = {"dataset": "german", "method": "vanilla", "settings": {"selection": "loss"}}
     common["not_compared"] = "the figure has no numbers"
-    found = []
+    planned = []
     for encoder in scope.chosen(ENCODERS):
-        found.append(Cell(encoder=encoder, row="nothing masked", facts={"rank": 0}, **common))
+        planned.append(Cell(encoder=encoder, row="nothing masked", facts={"rank": 0}, **common))
         for rank, place in enumerate(order[:QUICK_CHANNELS] if scope.quick else order, start=1):
             name = graph.channels[place]
             facts = {
@@ -48,8 +48,8 @@ def cells(scope: Scope) -> list[Cell]:
                 "correlation": float(correlation[place]),
                 "sensitive": name in graph.sensitive_channels,
             }
-            found.append(Cell(encoder=encoder, row=f"without {name}", facts=facts, masked=name, **common))
-    return found
+            planned.append(Cell(encoder=encoder, row=f"without {name}", facts=facts, masked=name, **common))
+    return planned
 
 
 def series(scope: Scope) -> list[dict[str, Any]]:

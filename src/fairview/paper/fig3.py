@@ -25,19 +25,20 @@ NOTES = (
 
 
 def cells(scope: Scope) -> list[Cell]:
-    found = []
+    """Its rows."""
+    planned = []
     for dataset in scope.at_hand(("german", "credit")):
         if "gcn" not in scope.encoders:
             continue
-        found += yardsticks(dataset, scope)
+        planned += yardsticks(dataset, scope)
         for block in (ONE_SWITCH, AS_PUBLISHED):
             for row, switch in ARMS.items():
                 published = as_published(f"fig3-{row}", dataset, "gcn")
                 settings = without_adversary(switch, dataset) if block == ONE_SWITCH else published or {}
-                found.append(
+                planned.append(
                     Cell(
                         dataset=dataset, encoder="gcn", row=row, method="fairvgnn", settings=settings, block=block,
                         not_compared="the figure has no numbers",
                     )
                 )  # fmt: skip
-    return found
+    return planned

@@ -17,10 +17,11 @@ NOTES = (
 
 
 def cells(scope: Scope) -> list[Cell]:
-    found = []
+    """Its rows."""
+    planned = []
     for dataset in scope.at_hand(("german", "credit")):
-        found += yardsticks(dataset, scope)
-        found += [
+        planned += yardsticks(dataset, scope)
+        planned += [
             Cell(
                 dataset=dataset,
                 encoder=encoder,
@@ -33,4 +34,4 @@ def cells(scope: Scope) -> list[Cell]:
             for encoder in scope.chosen(ENCODERS)
             for threshold in (QUICK_THRESHOLDS if scope.quick else THRESHOLDS)
         ]
-    return found
+    return planned

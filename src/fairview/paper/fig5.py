@@ -13,4 +13,5 @@ NOTES = ("The paper's Credit has homophily 0.9595; the small graph is another on
 
 
 def series(scope: Scope) -> list[dict[str, Any]]:
+    """Its curves."""
     return correlation_series(scope, channels=CHANNELS, hops=HOPS)

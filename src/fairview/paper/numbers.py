@@ -70,8 +70,8 @@ def printed_row(table: str, dataset: str, encoder: str, row: str) -> Printed | N
 
 def statistics(dataset: str) -> Mapping[str, Any]:
     """Table 2 of a dataset in the paper's words."""
-    found: Mapping[str, Any] = numbers()["table2"][dataset]
-    return found
+    sizes: Mapping[str, Any] = numbers()["table2"][dataset]
+    return sizes
 
 
 def title(table: str) -> str:

@@ -34,12 +34,12 @@ class PageTable:
 def tables(document: ArtefactResult) -> list[PageTable]:
     """What to print of a document: a table per dataset, average ranks for Table 3, series as they are."""
     datasets = dict.fromkeys(row.cell.dataset for row in document.rows)
-    found = [rows_table(name, [row for row in document.rows if row.cell.dataset == name]) for name in datasets]
+    listed = [rows_table(name, [row for row in document.rows if row.cell.dataset == name]) for name in datasets]
     if document.name == "table3" and (ranks := rank_table(document)):
-        found.append(ranks)
+        listed.append(ranks)
     if document.series:
-        found.append(_series_table(document))
-    return found
+        listed.append(_series_table(document))
+    return listed
 
 
 def rows_table(title: str, rows: Sequence[CellResult], *, paper: bool = True) -> PageTable:
@@ -86,27 +86,27 @@ def our_ranks(rows: Iterable[CellResult]) -> dict[tuple[str, str], float]:
 
     A dataset on which nothing was run takes no part.
     """
-    found = _ranked(rows)
-    keys = sorted(set.intersection(*map(set, found.values()))) if found else []
+    ranked = _ranked(rows)
+    keys = sorted(set.intersection(*map(set, ranked.values()))) if ranked else []
     if len(keys) < 2:
         return {}
     means = [
         [{metric: of_dataset[key].estimate(metric).mean for metric in PAPER_METRICS} for key in keys]
-        for of_dataset in found.values()
+        for of_dataset in ranked.values()
     ]
     return dict(zip(keys, numbers.average_ranks(means), strict=True))
 
 
 def _ranked(rows: Iterable[CellResult]) -> dict[str, dict[tuple[str, str], CellResult]]:
     """Dataset -> (encoder, method) -> the row, of those that have a number for every metric."""
-    found: dict[str, dict[tuple[str, str], CellResult]] = {}
+    ranked: dict[str, dict[tuple[str, str], CellResult]] = {}
     for row in rows:
         cell = row.cell
         if cell.block or cell.dataset == table3.NO_TIME or cell.row not in table3.METHODS or cell.encoder is None:
             continue
         if None not in [row.mean(metric) for metric in PAPER_METRICS]:
-            found.setdefault(cell.dataset, {})[cell.encoder, cell.row] = row
-    return found
+            ranked.setdefault(cell.dataset, {})[cell.encoder, cell.row] = row
+    return ranked
 
 
 def markdown(document: ArtefactResult, *, checks: PageTable | None = None) -> str:

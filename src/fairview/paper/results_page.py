@@ -32,13 +32,13 @@ def results_page(folder: Path) -> str:
     Raises:
         InputError: PageTable 3 was not run.
     """
-    found = documents(folder)
-    main = found.get("table3")
+    by_stem = documents(folder)
+    main = by_stem.get("table3")
     if main is None:
         raise InputError(f"{folder}: no table3.json. Run {command('paper table3', folder=folder)} first.")
-    checked = findings(found)
-    lines = ["# Results", "", *_made_by(main, found), "", "## In plain words", ""]
-    several = [document for stem, document in found.items() if stem.startswith("table3-")]
+    checked = findings(by_stem)
+    lines = ["# Results", "", *_made_by(main, by_stem), "", "## In plain words", ""]
+    several = [document for stem, document in by_stem.items() if stem.startswith("table3-")]
     lines += [bullet(sentence) for sentence in plain_words(main, checked, several)]
     for dataset in dict.fromkeys(row.cell.dataset for row in main.rows):
         rows = [row for row in main.rows if row.cell.dataset == dataset]
@@ -62,8 +62,8 @@ _CLAIM_RULE = (
 )
 
 
-def _made_by(main: ArtefactResult, found: Mapping[str, ArtefactResult]) -> list[str]:
-    hours = sum(document.seconds for document in found.values()) / 3600
+def _made_by(main: ArtefactResult, by_stem: Mapping[str, ArtefactResult]) -> list[str]:
+    hours = sum(document.seconds for document in by_stem.values()) / 3600
     machine = [main.versions[name] for name in ("processor", "cpu_capability", "platform") if name in main.versions]
     versions = ", ".join(
         f"{name} {version}" for name, version in main.versions.items() if version not in machine
@@ -117,17 +117,19 @@ def _majority_answers(rows: Iterable[CellResult]) -> list[CellResult]:
 
 
 def _interval(row: CellResult, metric: str) -> str:
-    found = row.estimate(metric)
-    if isinstance(found.mean, Undefined):
+    estimate = row.estimate(metric)
+    if isinstance(estimate.mean, Undefined):
         return "undefined"
-    if found.low is None or found.high is None:
-        return f"{100 * found.mean:.2f}"
-    return f"{100 * found.mean:.2f} ({100 * found.low:.1f} to {100 * found.high:.1f})"
+    if estimate.low is None or estimate.high is None:
+        return f"{100 * estimate.mean:.2f}"
+    return f"{100 * estimate.mean:.2f} ({100 * estimate.low:.1f} to {100 * estimate.high:.1f})"
 
 
 def _difference(one: CellResult, other: CellResult, metric: str) -> str:
-    found = difference(one.runs, other.runs, metric)
-    if isinstance(found.mean, Undefined):
+    paired = difference(one.runs, other.runs, metric)
+    if isinstance(paired.mean, Undefined):
         return "undefined"
-    ends = "" if found.low is None or found.high is None else f" ({100 * found.low:+.1f} to {100 * found.high:+.1f})"
-    return f"{100 * found.mean:+.2f}{ends}"
+    ends = (
+        "" if paired.low is None or paired.high is None else f" ({100 * paired.low:+.1f} to {100 * paired.high:+.1f})"
+    )
+    return f"{100 * paired.mean:+.2f}{ends}"

@@ -85,10 +85,10 @@ class Scope:
             >>> Scope(datasets=("german",)).at_hand(("german", "credit"))
             ['german']
         """
-        asked = [resolved(name, self.data_dir) for name in self.datasets]
+        wished = [resolved(name, self.data_dir) for name in self.datasets]
         table = {resolved(name, self.data_dir) for name in wanted} | set(wanted)
         table |= {"credit-small", "credit-large"} if "credit" in wanted else set()
-        return [name for name in dict.fromkeys(asked) if name in table and is_at_hand(name, self.data_dir)]
+        return [name for name in dict.fromkeys(wished) if name in table and is_at_hand(name, self.data_dir)]
 
     def missing(self) -> list[str]:
         """The datasets that were asked for and are not there."""
@@ -114,12 +114,12 @@ class Scope:
     def settings(self, method: str, given: dict[str, Any]) -> dict[str, Any]:
         """A cell's settings as they are run: one selection rule unless declared, and two epochs for a smoke test."""
         known = METHODS[method].parameters
-        found = {name: value for name, value in given.items() if name != "encoder"}
+        settings = {name: value for name, value in given.items() if name != "encoder"}
         if "selection" in known:
-            found.setdefault("selection", "score")
+            settings.setdefault("selection", "score")
         if self.quick:
-            found |= {name: QUICK_EPOCHS for name in known if name == "epochs" or name.endswith("_epochs")}
-        return found
+            settings |= {name: QUICK_EPOCHS for name in known if name == "epochs" or name.endswith("_epochs")}
+        return settings
 
     def with_(self, other: Mapping[str, Any]) -> Scope:
         """This and what an earlier call asked for, as `to_dict` gives it; in the paper's order.
@@ -149,6 +149,7 @@ def resolved(dataset: str, data_dir: Path | None = None) -> str:
 
 
 def is_at_hand(dataset: str, data_dir: Path | None = None) -> bool:
+    """Whether a dataset's files are there."""
     try:
         find_files(dataset, data_dir).require()
     except (DataNotFoundError, InputError):

@@ -22,10 +22,11 @@ NOTES = (
 
 
 def cells(scope: Scope) -> list[Cell]:
-    found = []
+    """Its rows."""
+    planned = []
     for dataset in scope.at_hand(DATASETS):
-        found += yardsticks(dataset, scope)[:1]  # the MLP is among the rows
-        found += [
+        planned += yardsticks(dataset, scope)[:1]  # the MLP is among the rows
+        planned += [
             Cell(
                 dataset=dataset,
                 encoder=encoder,
@@ -37,4 +38,4 @@ def cells(scope: Scope) -> list[Cell]:
             for encoder in scope.chosen(ENCODERS)
             for strategy in STRATEGIES
         ]
-    return found
+    return planned

@@ -20,7 +20,7 @@ NOTES = (
 
 def series(scope: Scope) -> list[dict[str, Any]]:
     """One line per dataset and size: ours, counted in the loaded graph, and the paper's."""
-    found: list[dict[str, Any]] = []
+    records: list[dict[str, Any]] = []
     for dataset in scope.at_hand():
         graph = scope.graph(dataset)
         edges = (2 * graph.num_edges + graph.num_nodes) // 2
@@ -32,7 +32,7 @@ def series(scope: Scope) -> list[dict[str, Any]]:
             verdict = "the same" if same else f"differs by {ours[size] - printed[size]:+,}"
             if name is None:
                 verdict += " (another graph than the paper's)"
-            found.append(
+            records.append(
                 {"dataset": dataset, "size": size, "ours": ours[size], "paper": printed[size], "verdict": verdict}
             )
         homophily = graph.homophily()
@@ -40,8 +40,8 @@ def series(scope: Scope) -> list[dict[str, Any]]:
             known = {"german": 0.8048, "credit-large": 0.9595}.get(dataset)
             verdict = "" if known is None else "the same" if abs(homophily - known) < 5e-5 else "differs"
             line = {"dataset": dataset, "size": "homophily", "ours": round(homophily, 4)}
-            found.append(line | {"paper": known, "verdict": verdict or "not printed"})
-        found.append(
+            records.append(line | {"paper": known, "verdict": verdict or "not printed"})
+        records.append(
             {
                 "dataset": dataset,
                 "size": "sensitive, label",
@@ -50,4 +50,4 @@ def series(scope: Scope) -> list[dict[str, Any]]:
                 "verdict": "",
             }
         )
-    return found
+    return records

@@ -38,17 +38,18 @@ NOTES = (
 
 
 def cells(scope: Scope) -> list[Cell]:
-    found = []
+    """Its rows."""
+    planned = []
     for dataset in datasets(scope):
-        found += yardsticks(dataset, scope, all_of_them=True)
-        found += [
+        planned += yardsticks(dataset, scope, all_of_them=True)
+        planned += [
             cell
             for encoder in scope.chosen(ENCODERS)
             for method in METHODS
             if scope.wants(method)
             for cell in _cells(method, dataset, encoder, scope)
         ]
-    return found
+    return planned
 
 
 def _cells(method: str, dataset: str, encoder: str, scope: Scope) -> list[Cell]:
@@ -70,12 +71,12 @@ def _cells(method: str, dataset: str, encoder: str, scope: Scope) -> list[Cell]:
 
 def datasets(scope: Scope) -> list[str]:
     """Those of the paper; after Bail comes Bail without its label in disguise."""
-    found = []
+    names = []
     for dataset in scope.at_hand(("german", "bail", "credit", NO_TIME)):
-        found.append(dataset)
+        names.append(dataset)
         if dataset == "bail" and is_at_hand(NO_TIME, scope.data_dir):
-            found.append(NO_TIME)
-    return list(dict.fromkeys(found))
+            names.append(NO_TIME)
+    return list(dict.fromkeys(names))
 
 
 def settings(method: str, dataset: str, encoder: str) -> dict[str, Any]:

@@ -24,41 +24,42 @@ NOTES = (
 
 
 def cells(scope: Scope) -> list[Cell]:
-    found = []
+    """Its rows."""
+    planned = []
     for dataset in scope.at_hand():
-        found += yardsticks(dataset, scope)
+        planned += yardsticks(dataset, scope)
         for encoder in scope.chosen(ENCODERS):
-            found += _untuned(dataset, encoder, scope) + _tuned(dataset, encoder, scope)
-    return found
+            planned += _untuned(dataset, encoder, scope) + _tuned(dataset, encoder, scope)
+    return planned
 
 
 def _untuned(dataset: str, encoder: str, scope: Scope) -> list[Cell]:
     preset = "paper-table4" if (dataset, encoder) == ("german", "gcn") else "paper"
-    found = []
+    planned = []
     for variant in VARIANTS:
         printed = printed_for("table4", dataset, encoder, variant, scope)
         if variant != "full":
             printed.setdefault("not_compared", "the paper's variant was tuned anew")
         settings = one_switch(variant, dataset, encoder, preset=preset)
-        found.append(
+        planned.append(
             Cell(
                 dataset=dataset, encoder=encoder, row=variant, method="fairvgnn", settings=settings, block=ONE_SWITCH,
                 **printed,
             )
         )  # fmt: skip
-    return found
+    return planned
 
 
 def _tuned(dataset: str, encoder: str, scope: Scope) -> list[Cell]:
-    found = []
+    planned = []
     for variant in VARIANTS[1:]:
         settings = as_published(variant, dataset, encoder)
         if settings is not None:
             printed = printed_for("table4", dataset, encoder, variant, scope)
-            found.append(
+            planned.append(
                 Cell(
                     dataset=dataset, encoder=encoder, row=variant, method="fairvgnn", settings=settings,
                     block=AS_PUBLISHED, **printed,
                 )
             )  # fmt: skip
-    return found
+    return planned

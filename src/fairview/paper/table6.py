@@ -31,12 +31,12 @@ def cells(scope: Scope) -> list[Cell]:
 
 def short_cells(scope: Scope) -> list[Cell]:
     """Table 5."""
-    found = []
+    planned = []
     for dataset in scope.at_hand():
         encoder = SHORT_TABLE["credit" if dataset.startswith("credit") else dataset]
         if encoder in scope.encoders:
-            found += [*yardsticks(dataset, scope), *_rows("table5", dataset, [encoder], scope)]
-    return found
+            planned += [*yardsticks(dataset, scope), *_rows("table5", dataset, [encoder], scope)]
+    return planned
 
 
 def _rows(table: str, dataset: str, encoders: list[str], scope: Scope) -> list[Cell]:

@@ -68,13 +68,13 @@ def in_words(row: CellResult) -> str:
         return NOT_IN_PAPER
     if row.cell.not_compared or row.cell.printed is None:
         return f"not compared: {row.cell.not_compared}"
-    found = verdicts(row)
+    judged = verdicts(row)
     parts = []
     for word in ("worse", "better", "undefined"):
-        named = [f"{METRICS[metric].short}{_signed(v.difference)}" for metric, v in found.items() if v.word == word]
+        named = [f"{METRICS[metric].short}{_signed(v.difference)}" for metric, v in judged.items() if v.word == word]
         if named:
             parts.append(f"{word}: {', '.join(named)}")
-    if any(verdict.word == "not judged" for verdict in found.values()):
+    if any(verdict.word == "not judged" for verdict in judged.values()):
         parts.append("not judged: a single run, and the paper prints no deviation")
     return "; ".join(parts) if parts else "within two deviations"
 
@@ -86,15 +86,15 @@ def falls_short(row: CellResult) -> bool:
 
 def shortfalls(document: ArtefactResult) -> list[str]:
     """What of a table is not as good as the paper's: compared rows that are worse or lack runs, sizes that differ."""
-    found = []
+    short = []
     for row in document.rows:
         lacks_runs = bool(row.reason) and row.cell.printed is not None and not row.cell.not_compared
         if lacks_runs or falls_short(row):
             words = [document.name, row.cell.dataset, row.cell.encoder or "", row.cell.block, row.cell.row]
-            found.append(f"{' '.join(word for word in words if word)} ({in_words(row)})")
+            short.append(f"{' '.join(word for word in words if word)} ({in_words(row)})")
     differing = [record for record in document.series if str(record.get("verdict", "")).startswith("differs")]
     compared = [record for record in differing if paper_dataset(str(record["dataset"])) is not None]
-    return found + [f"{document.name} {record['dataset']} {record['size']} {record['verdict']}" for record in compared]
+    return short + [f"{document.name} {record['dataset']} {record['size']} {record['verdict']}" for record in compared]
 
 
 def is_compared(document: ArtefactResult) -> bool:

@@ -18,6 +18,7 @@ from fairview.report.documents import (
     RunRecord,
     visible,
 )
+from fairview.study.row_summary import row_costs
 
 LARGEST_FILE = 64 * 2**20  # bytes; the documents of a run are a few hundred kB
 MOST_SEEDS = 1000
@@ -141,9 +142,7 @@ def _with_costs(comparison: ComparisonDocument | None, path: Path) -> Comparison
     rows = []
     for row in comparison.rows:
         if of_row := timings.get((row.method, row.encoder)):
-            seconds = sum(timing.seconds for timing in of_row) / len(of_row)
-            memory = max(timing.peak_memory_mb for timing in of_row)
-            row = row.model_copy(update={"seconds": seconds, "memory_mb": memory})
+            row = row.model_copy(update=row_costs(of_row))
         rows.append(row)
     return comparison.model_copy(update={"rows": rows})
 

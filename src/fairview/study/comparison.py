@@ -138,7 +138,7 @@ def compare(
         mixed_machines: go on in a folder that was begun on another processor, and say so in the summary.
         notice: called after each trial, for progress of your own; by default a bar is drawn.
     """
-    folder, (graph, _) = Path(folder), with_default_split(graph)
+    folder, (graph, split_notes) = Path(folder), with_default_split(graph)
     methods, encoders = _listed(methods), _listed(encoders)
     _check(graph, seeds, splits, study_seed, workers)
     known = graph.provenance.source if graph.provenance.source in DATASETS else None
@@ -165,7 +165,7 @@ def compare(
         )
     outcomes = dict(zip(everything, results, strict=True))
     of_rows = {row: [(trial, outcomes[trial]) for trial in of_row] for row, of_row in trials.items()}
-    notes = [*machine_notes(study["machines"]), *_local_note(local)]
+    notes = [*(split_notes if splits == 1 else ()), *machine_notes(study["machines"]), *_local_note(local)]
     summary = summary_document(
         graph,
         of_rows,

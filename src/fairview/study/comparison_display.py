@@ -66,8 +66,8 @@ def _mean(row: Mapping[str, Any], metric: str) -> str | None:
     return f"{mean:.3f}" if std is None or row["runs"] == 1 else f"{mean:.3f} ± {std:.3f}"
 
 
-def _difference(found: Mapping[str, float | None]) -> str | None:
-    mean, low, high = found["mean"], found["low"], found["high"]
+def _difference(estimate: Mapping[str, float | None]) -> str | None:
+    mean, low, high = estimate["mean"], estimate["low"], estimate["high"]
     if mean is None:
         return None
     return f"{mean:+.3f}" if low is None or high is None else f"{mean:+.3f} ({low:+.3f} to {high:+.3f})"

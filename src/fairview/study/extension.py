@@ -46,12 +46,12 @@ def study_document(
     }
 
 
-def check_extends(folder: Path, asked: Mapping[str, Any], *, mixed_machines: bool = False) -> list[dict[str, Any]]:
+def check_extends(folder: Path, study: Mapping[str, Any], *, mixed_machines: bool = False) -> list[dict[str, Any]]:
     """What the folder holds must be part of what is asked now: more methods, encoders, seeds or splits may be added.
 
     Args:
         folder: of the comparison.
-        asked: what `study_document` gives.
+        study: what `study_document` gives.
         mixed_machines: whether another processor than before may add to it.
 
     Returns:
@@ -66,18 +66,18 @@ def check_extends(folder: Path, asked: Mapping[str, Any], *, mixed_machines: boo
     held = _read(folder / "study.json")
     if held is None:
         return [here]
-    asked = json.loads(json.dumps(asked))  # tuples as lists, as in the file
+    study = json.loads(json.dumps(study))  # tuples as lists, as in the file
     problems = Problems()
     for name, words in _MUST_BE_EQUAL.items():
-        if held[name] != asked[name]:
-            problems.add(f"{folder}: {words} was {_short(held[name])}, now it is {_short(asked[name])}.")
-    if held["seeds"] > asked["seeds"]:
-        problems.add(f"{folder}: it has {held['seeds']} seeds, now {asked['seeds']} are asked for.")
-    if held["splits"] > asked["splits"] or (held["splits"] == 1) != (asked["splits"] == 1):
-        rule = " (one split is the graph's own, several are drawn)" if 1 in (held["splits"], asked["splits"]) else ""
-        problems.add(f"{folder}: it has {held['splits']} split(s), now {asked['splits']} are asked for{rule}.")
+        if held[name] != study[name]:
+            problems.add(f"{folder}: {words} was {_short(held[name])}, now it is {_short(study[name])}.")
+    if held["seeds"] > study["seeds"]:
+        problems.add(f"{folder}: it has {held['seeds']} seeds, now {study['seeds']} are asked for.")
+    if held["splits"] > study["splits"] or (held["splits"] == 1) != (study["splits"] == 1):
+        rule = " (one split is the graph's own, several are drawn)" if 1 in (held["splits"], study["splits"]) else ""
+        problems.add(f"{folder}: it has {held['splits']} split(s), now {study['splits']} are asked for{rule}.")
     for row in held["rows"]:
-        if difference := _difference(row, asked["rows"]):
+        if difference := _difference(row, study["rows"]):
             problems.add(f"{folder}: {difference}")
     try:
         problems.raise_if_any()

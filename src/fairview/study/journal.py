@@ -117,28 +117,30 @@ class Journal:
         """Fill `entries`; where a torn last line begins, if there is one."""
         self._stream.seek(0)
         lines = self._stream.read().splitlines(keepends=True)
-        found: list[dict[str, Any]] = []
+        contents: list[dict[str, Any]] = []
         for number, line in enumerate(lines, start=1):
             entry = decode(line)
             if entry is not None:
-                found.append(entry)
-            elif number < len(lines) or not (found or encode(header).startswith(line)):
+                contents.append(entry)
+            elif number < len(lines) or not (contents or encode(header).startswith(line)):
                 raise InputError(
                     f"{self.path}: line {number} is damaged. Restore the file, or use another folder; the other lines "
                     "can't be trusted to be complete."
                 )
-        if found and found[0] != header:
-            self._refuse(found[0], header)
-        self.entries = list(enumerate(found[1:], start=2))
-        return None if len(found) == len(lines) else sum(map(len, lines[:-1]))
+        if contents and contents[0] != header:
+            self._refuse(contents[0], header)
+        self.entries = list(enumerate(contents[1:], start=2))
+        return None if len(contents) == len(lines) else sum(map(len, lines[:-1]))
 
-    def _refuse(self, found: Mapping[str, Any], header: Mapping[str, Any]) -> NoReturn:
-        if "journal" not in found:
+    def _refuse(self, held: Mapping[str, Any], header: Mapping[str, Any]) -> NoReturn:
+        if "journal" not in held:
             raise InputError(f"{self.path}: not a journal of fairview. Use another folder.")
-        names = sorted(name for name in header.keys() | found.keys() if found.get(name) != header.get(name))
-        said = ", ".join(f"{name} {_words(found.get(name))} there, {_words(header.get(name))} now" for name in names)
+        names = sorted(name for name in header.keys() | held.keys() if held.get(name) != header.get(name))
+        differences = ", ".join(
+            f"{name} {_words(held.get(name))} there, {_words(header.get(name))} now" for name in names
+        )
         raise InputError(
-            f"{self.path}: belongs to another study ({said}). Their numbers don't mix: use another folder."
+            f"{self.path}: belongs to another study ({differences}). Their numbers don't mix: use another folder."
         )
 
     def _undo(self, place: int) -> None:

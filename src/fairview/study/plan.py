@@ -164,8 +164,8 @@ def selection_sentence(rows: Sequence[Row], selection: Selection) -> str:
         return "One rule for all: every method with epochs keeps the one with the lowest loss on the validation nodes."
     why = "Each method by its own default" if selection == "own" else "Not one rule for all"
     return (
-        f"{why}: {', '.join(by_loss)} keeps the epoch with the lowest loss on the validation nodes, "
-        f"{', '.join(by_score)} the one with the largest {SCORE}. Compare them with care."
+        f"{why}: {_words(by_loss)} keeps the epoch with the lowest loss on the validation nodes, "
+        f"{_words(by_score)} the one with the largest {SCORE}. Compare them with care."
     )
 
 
@@ -197,6 +197,10 @@ def _candidate(method: Any) -> _Candidate:
     encoder = settings.get("encoder")
     kept = {name: value for name, value in settings.items() if name not in ("encoder", "seed", "threads", "device")}
     return entry, kept, None if encoder is None else encoder_entry(encoder).name
+
+
+def _words(methods: Sequence[str]) -> str:
+    return ", ".join(resolve_method(name).words for name in methods)
 
 
 def _word(method: Any) -> str:

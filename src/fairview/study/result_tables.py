@@ -17,32 +17,26 @@ from fairview.study.trials import Result, Trial
 _SPLITS = ("val", "test")
 
 TRIAL_COLUMNS = ("trial", "dataset", "method", "encoder", "variant", "split", "seed")
-RESULT_COLUMNS = (
-    *TRIAL_COLUMNS,
-    "best_epoch",
-    *(f"{split}_{metric}" for split in _SPLITS for metric in METRICS),
-    "undefined",
-    "notes",
-    "failed",
-)
 TIMING_COLUMNS = (*TRIAL_COLUMNS, "seconds", "peak_memory_mb")
 
 
 def write_tables(folder: Path, trials: Sequence[Trial], results: Sequence[Result]) -> None:
     """Write `results.csv` and `timings.csv`."""
     pairs = sorted(zip(trials, results, strict=True), key=lambda pair: pair[0].id)
-    write_atomic(folder / "results.csv", _csv(RESULT_COLUMNS, [_result(*pair) for pair in pairs]))
+    metrics = [f"{split}_{metric}" for split in _SPLITS for metric in METRICS]
+    columns = (*TRIAL_COLUMNS, "best_epoch", *metrics, "undefined", "notes", "failed")
+    write_atomic(folder / "results.csv", _csv(columns, [_result(*pair) for pair in pairs]))
     write_atomic(folder / "timings.csv", _csv(TIMING_COLUMNS, [_timing(*pair) for pair in pairs]))
 
 
 def _result(trial: Trial, result: Result) -> list[Any]:
-    found = [result.metrics.get(split, {}).get(metric) for split in _SPLITS for metric in METRICS]
+    values = [result.metrics.get(split, {}).get(metric) for split in _SPLITS for metric in METRICS]
     undefined = [
         f"{split} {metric}: {reason}"
         for split in _SPLITS
         for metric, reason in result.metrics.get(split, {}).get("undefined", {}).items()
     ]
-    return [*_trial(trial), result.best_epoch, *found, "; ".join(undefined), "; ".join(result.notes), result.failed]
+    return [*_trial(trial), result.best_epoch, *values, "; ".join(undefined), "; ".join(result.notes), result.failed]
 
 
 def _timing(trial: Trial, result: Result) -> list[Any]:

@@ -121,13 +121,23 @@ def describe_graph(graph: NodeGraph) -> dict[str, Any]:
 
 
 def with_costs(document: Mapping[str, Any], rows: Mapping[Row, Outcomes]) -> dict[str, Any]:
-    """The same with the mean `seconds` of a run and the largest `memory_mb` in each row."""
-    described = []
-    for row, outcomes in zip(document["rows"], rows.values(), strict=True):
-        timings = [result.timing for _, result in outcomes]
-        seconds = sum(timing.seconds for timing in timings) / len(timings)
-        described.append(row | {"seconds": seconds, "memory_mb": max(timing.peak_memory_mb for timing in timings)})
-    return {**document, "rows": described}
+    """The same with what each row cost."""
+    costs = [row_costs([result.timing for _, result in outcomes]) for outcomes in rows.values()]
+    return {**document, "rows": [row | cost for row, cost in zip(document["rows"], costs, strict=True)]}
+
+
+def row_costs(timings: Sequence[Any]) -> dict[str, float]:
+    """The mean `seconds` of a run and the largest `memory_mb`.
+
+    Example:
+        >>> from fairview.study.trials import Timing
+        >>> row_costs([Timing(seconds=1, peak_memory_mb=300), Timing(seconds=2, peak_memory_mb=200)])
+        {'seconds': 1.5, 'memory_mb': 300.0}
+    """
+    return {
+        "seconds": sum(timing.seconds for timing in timings) / len(timings),
+        "memory_mb": max(timing.peak_memory_mb for timing in timings),
+    }
 
 
 # --- parts ------------------------------------------------------------------------------------------------------------

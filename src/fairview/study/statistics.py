@@ -75,8 +75,8 @@ def difference(runs: Sequence[RunMetrics], reference: Sequence[RunMetrics], metr
     pairs = [(run, others[run.split, run.seed]) for run in runs if (run.split, run.seed) in others]
     if not pairs or len(pairs) < max(len(runs), len(reference)):
         return Estimate(Undefined("the two don't have the same splits and seeds"))
-    found = _estimate([_minus(run.metrics[metric], other) for run, other in pairs], [run.split for run, _ in pairs])
-    return _cut(found, -1.0, 1.0)
+    whole = _estimate([_minus(run.metrics[metric], other) for run, other in pairs], [run.split for run, _ in pairs])
+    return _cut(whole, -1.0, 1.0)
 
 
 def t_interval(values: npt.ArrayLike, *, level: float = LEVEL) -> tuple[float, float] | None:
@@ -89,11 +89,11 @@ def t_interval(values: npt.ArrayLike, *, level: float = LEVEL) -> tuple[float, f
         >>> [round(end, 4) for end in t_interval([0.0, 1.0])]  # t = 12.7062, s/√n = 1/2
         [-5.8531, 6.8531]
     """
-    found = np.asarray(values, dtype=np.float64)
-    if len(found) < 2 or np.ptp(found) < _EQUAL:
+    numbers = np.asarray(values, dtype=np.float64)
+    if len(numbers) < 2 or np.ptp(numbers) < _EQUAL:
         return None
-    half = float(stats.t.ppf((1 + level) / 2, len(found) - 1) * found.std(ddof=1) / math.sqrt(len(found)))
-    return float(found.mean()) - half, float(found.mean()) + half
+    half = float(stats.t.ppf((1 + level) / 2, len(numbers) - 1) * numbers.std(ddof=1) / math.sqrt(len(numbers)))
+    return float(numbers.mean()) - half, float(numbers.mean()) + half
 
 
 @dataclass(frozen=True)
@@ -157,10 +157,10 @@ def _estimate(values: Sequence[Metric], splits: Sequence[int]) -> Estimate:
     return Estimate(_round(float(np.mean(units))), _round(float(known.std())), low, high)
 
 
-def _cut(found: Estimate, least: float, most: float) -> Estimate:
-    if found.low is None or found.high is None:
-        return found
-    return Estimate(found.mean, found.std, max(found.low, least), min(found.high, most))
+def _cut(whole: Estimate, least: float, most: float) -> Estimate:
+    if whole.low is None or whole.high is None:
+        return whole
+    return Estimate(whole.mean, whole.std, max(whole.low, least), min(whole.high, most))
 
 
 def _places(values: Sequence[Metric], *, largest_first: bool) -> npt.NDArray[np.float64]:

@@ -167,12 +167,12 @@ class Result(BaseModel):
     @field_validator("metrics")
     @classmethod
     def _numbers(cls, metrics: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        for split, found in metrics.items():
-            reasons = found.get("undefined")
+        for split, values in metrics.items():
+            reasons = values.get("undefined")
             if split not in ("val", "test") or not isinstance(reasons, dict):
                 raise ValueError(f"metrics of '{split}' are not what an evaluation gives")
             for name in METRICS:
-                if not isinstance(found.get(name), float) and not isinstance(reasons.get(name), str):
+                if not isinstance(values.get(name), float) and not isinstance(reasons.get(name), str):
                     raise ValueError(f"{name} is neither a number nor undefined")
         return metrics
 
@@ -336,7 +336,7 @@ def _one(task: tuple[Trial, int], graph: NodeGraph) -> Result:
 
 def _results(journal: Journal, named: Mapping[str, Trial], graphs: _Graphs) -> dict[str, Result]:
     """The results that the journal holds of these trials, after a check that they are of the same data."""
-    found: dict[str, Result] = {}
+    results: dict[str, Result] = {}
     for number, entry in journal.entries:
         place = f"{journal.path}: line {number}"
         try:
@@ -345,7 +345,7 @@ def _results(journal: Journal, named: Mapping[str, Trial], graphs: _Graphs) -> d
             raise InputError(f"{place} is not a trial's result. Use another folder.") from None
         if result.trial not in named:
             continue
-        if result.trial in found:
+        if result.trial in results:
             raise InputError(f"{place} repeats the trial '{result.trial}'. Use another folder.")
         dataset = named[result.trial].dataset
         if entry.get("data") != graphs.sha256(dataset):
@@ -353,8 +353,8 @@ def _results(journal: Journal, named: Mapping[str, Trial], graphs: _Graphs) -> d
                 f"{place} was computed on other data than '{dataset}' is now (sha256 {str(entry.get('data'))[:12]}, "
                 f"now {graphs.sha256(dataset)[:12]}). Use another folder."
             )
-        found[result.trial] = result
-    return found
+        results[result.trial] = result
+    return results
 
 
 @contextmanager
