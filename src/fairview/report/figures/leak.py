@@ -59,7 +59,7 @@ def leak_figure(audit: AuditDocument) -> Figure | None:
             f"{number(audit.label_leak_threshold or 0.95, 2)}, and may be a copy of it: "
             f"{listed([f'{row.name} ({number(row.auc)})' for row in label_leaks], 8)}."
         )
-    title = f"Correlation with {sensitive}, before and after propagation"
+    title = f"Correlation with {sensitive}, before and after message passing"
     top = f"The first {len(drawn)} of {plural(len(lines), 'column')}" if len(drawn) < len(lines) else "All columns"
     every = f"Every channel, the first {MOST_LISTED} of {len(channels):,}"
     every = every if len(channels) > MOST_LISTED else f"All {len(channels):,} channels"
