@@ -43,8 +43,12 @@ def test_what_was_not_measured_is_null():
 
 def test_the_html_leads_with_the_verdict_and_the_leaking_channels(audit):
     html = audit._repr_html_()
-    assert html.index("Message passing reveals group") < html.index("<table") < html.index(">leak_strong</th>")
-    assert ">leaking</td>" in html
+    assert (
+        html.index("Message passing reveals group in 1 of 8 columns: leak_strong.")
+        < html.index("<table")
+        < html.index(">leak_strong</th>")
+    )
+    assert ">flagged</td>" in html
     assert html.index(">leak_strong</th>") < html.index('<th scope="row"', html.index(">leak_strong</th>"))
 
 

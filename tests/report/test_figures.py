@@ -140,7 +140,7 @@ def test_several_seeds_are_points_of_their_own(made, tmp_path):
         "seed 2",
         "seed 3",
         "plain model",
-        "constant predictor",
+        "majority answer",
     ]
 
 
@@ -167,7 +167,7 @@ def test_without_a_gap_the_other_numbers_of_all_models_stay(made, tmp_path):
         row |= {"statistical_parity_gap": None, "equal_opportunity_gap": None}
     figures = {figure.key: figure for figure in figures_of(read_folder(made.run(tmp_path, audit=audit)))}
     assert figures["tradeoff"].panels == ()
-    assert [row[:2] for row in figures["tradeoff"].tables[0].rows][2] == ("constant predictor", "0.500 (0.50 to 0.50)")
+    assert [row[:2] for row in figures["tradeoff"].tables[0].rows][2] == ("majority answer", "0.500 (0.50 to 0.50)")
 
 
 def test_the_theorem_stays_without_probes_and_shows_what_was_measured(made, tmp_path):

@@ -123,6 +123,14 @@ def test_how_it_was_made_is_said(text):
         assert word in text
 
 
+def test_the_processor_is_named(made, tmp_path):
+    machine = {"processor": "Some CPU @ 2 GHz", "cpu_capability": "AVX2"}
+    record = made.record() | {"version": 2, "machine": machine, "notes": ["a split was drawn"]}
+    page = without_script(render(read_folder(made.run(tmp_path, run=record))))
+    for part in ("Some CPU @ 2 GHz", "cpu capability", "AVX2", "a split was drawn", "Another processor rounds"):
+        assert part in page
+
+
 def test_what_it_does_not_show_is_always_said(made, tmp_path):
     for name, documents in {"a": {"audit": made.audit()}, "b": {"summary": made.summary()}}.items():
         page = render(read_folder(made.write(tmp_path / name, **documents)))

@@ -167,4 +167,4 @@ def test_a_comparison_shows_mean_and_deviation(made, tmp_path):
     assert tradeoff.tables[0].caption == (
         "All models; mean ± deviation over runs, 95% intervals over splits and seeds in brackets"
     )
-    assert tradeoff.tables[0].rows[0][1] == "0.800\u00a0±\u00a00.010 (0.78 to 0.82)"
+    assert tradeoff.tables[0].rows[0][1] == "0.800 ±\u00a00.010 (0.78 to 0.82)"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def graph_audit_html(audit: GraphAudit) -> str:
-    """The verdict first, then the strongest channels and the probes."""
+    """The headline first, then the strongest channels and the probes."""
     document = audit.to_dict()
     channels = [
         [label, path(channel["correlation"]), _smallest(channel["leak_p_value"]), _verdict(channel)]
@@ -123,4 +123,4 @@ def _smallest(values: Sequence[float | None] | None) -> float | None:
 def _verdict(channel: Mapping[str, Any]) -> str:
     if channel["sensitive"]:
         return "the sensitive attribute itself"
-    return "leaking" if channel["leaking"] else "constant" if channel["constant"] else ""
+    return "flagged" if channel["leaking"] else "constant" if channel["constant"] else ""

@@ -43,7 +43,7 @@ def chart(result: GraphAudit | ModelAudit | Comparison, figure: str | None = Non
     from fairview.report.figures import figures_of
     from fairview.report.figures.figure import CONFIG
 
-    drawn = {found.key: found for found in figures_of(_content(result)) if found.panels}
+    drawn = {each.key: each for each in figures_of(_content(result)) if each.panels}
     chosen = _chosen(drawn, figure, type(result).__name__)
     panels = [panel.chart.properties(title=panel.title, width=WIDTH) for panel in chosen.panels]
     apart = dict.fromkeys(("color", "fill", "shape", "size", "strokeDash"), "independent")

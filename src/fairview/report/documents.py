@@ -142,6 +142,8 @@ class DataRecord(DocumentPart):
 class RunRecord(DocumentPart):
     """run.json: how the run was made."""
 
+    kind: Literal["run"] = "run"
+    version: Literal[1, 2] = 1
     method: Text = ""
     parameters: dict[Text, Any] = {}
     seed: int | None = None
@@ -154,6 +156,8 @@ class RunRecord(DocumentPart):
     data: DataRecord = DataRecord()
     versions: dict[Text, Text] = {}
     platform: Text = ""
+    machine: dict[Text, Text | None] = {}
+    notes: list[Text] = []
 
 
 class GraphRecord(DocumentPart):

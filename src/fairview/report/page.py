@@ -122,8 +122,9 @@ def _sections(content: Content) -> list[Section]:
         )
     if record is not None:
         sections.append(Section("Settings", tuple(_settings(content, record))))
-        versions = [*record.versions.items(), ("platform", record.platform)]
-        sections.append(Section("Versions", tuple((name, text) for name, text in versions if text)))
+        machine = ((name.replace("_", " "), text) for name, text in record.machine.items())
+        versions = [*record.versions.items(), ("platform", record.platform), *machine]
+        sections.append(Section("Versions and machine", tuple((name, text) for name, text in versions if text)))
     return sections
 
 
@@ -153,6 +154,7 @@ def _settings(content: Content, record: RunRecord) -> Iterator[tuple[str, str]]:
     for name, value in record.parameters.items():
         yield name, _plain(value)
     yield from (("left out of the selection", visible(str(note))) for note in record.selection_left_out[:20])
+    yield from (("note", note) for note in record.notes[:20])
     if record.identity:
         yield "hash of settings and data", record.identity
 

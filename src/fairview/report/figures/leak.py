@@ -114,7 +114,7 @@ def _chart(drawn: list[tuple[str, ChannelRow]], hops: int) -> alt.LayerChart:
     )
     colour = alt.Color("series:N", title=None, scale=alt.Scale(domain=list(_KINDS), range=[NEUTRAL, VERMILLION, BLUE]))
     scale = alt.Scale(domain=[0, 1] if max(row["high"] for row in lines) > 0.5 else [0, 0.5], nice=False)
-    title = "absolute correlation (0 none, 1 the same)"
+    title = "absolute correlation (0 to 1)"
     line = chart_of(lines).mark_rule(strokeWidth=2, strokeOpacity=0.65).encode(
         y=names, x=alt.X("low:Q", scale=scale, title=title), x2="high:Q", color=colour
     )  # fmt: skip

@@ -125,7 +125,7 @@ def _over_runs(rows: Sequence[MetricsRow]) -> FigureTable:
 
 def _cell(point: Point, metric: str) -> str:
     text, std, interval = number(point.row.value(metric)), point.std.get(metric), point.row.interval(metric)
-    text = text if std is None else f"{text}\u00a0±\u00a0{number(std)}"
+    text = text if std is None else f"{text} ±\u00a0{number(std)}"
     return text if interval is None else f"{text} ({span(interval, digits=2)})"
 
 
