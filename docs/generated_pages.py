@@ -61,7 +61,7 @@ def command_line() -> str:
     for name, command in group.commands.items():
         parts += [f"## fairview {name}", *_help(command.help or "")]
         for title, rows in _options(command).items():
-            parts += [f"**{title}**", "\n".join(["| | |", "|---|---|", *rows])]
+            parts.append("\n".join([f"| {title} | |", "|---|---|", *rows]))
     return "\n\n".join(parts) + "\n"
 
 
