@@ -82,7 +82,7 @@ def demo(
         f"points, FairVGNN's by {_points(after['statistical_parity_gap'])}.\n"
         "This is one run of each: other seeds and other processors give other gaps. "
         "`fairview train german --seeds 5` shows how much.\n"
-        'Answering "good" to everybody is perfectly fair too, and has a good F1 because most clients are good. Look at\n'
+        "To answer yes to everybody is perfectly fair too, and has a good F1 because most clients are good. Look at\n"
         f"the balanced accuracy ({_points(after['balanced_accuracy'])} for FairVGNN, "
         f"{_points(majority['balanced_accuracy'])} for that answer) before you call a fair model useful.\n"
         "The regression keeps a gap even without the Gender column: other columns leak it.\n\n"
