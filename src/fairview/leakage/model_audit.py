@@ -225,7 +225,8 @@ def _compared(
     if plain is not None:
         models.append(("plain", plain))
     if not isinstance(model, Constant):
-        models.append(("constant", Constant().fit(graph)))
+        known = any((graph.splits[name] & graph.labelled).any() for name in ("train", "val") if name in graph.splits)
+        models.append(("constant", Constant(answer="majority" if known else "positive").fit(graph)))
     models += others.items()
     names = [name for name, _ in models]
     if twice := sorted({name for name in names if names.count(name) > 1}):
