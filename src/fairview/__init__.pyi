@@ -23,6 +23,7 @@ from fairview.data.tables.recipe import Recipe as Recipe
 from fairview.errors import DataNotFoundError as DataNotFoundError
 from fairview.errors import FairviewError as FairviewError
 from fairview.errors import InputError as InputError
+from fairview.errors import MissingPackageError as MissingPackageError
 from fairview.errors import ModelFileError as ModelFileError
 from fairview.leakage.findings import GraphAudit as GraphAudit
 from fairview.leakage.graph_audit import audit as audit

@@ -136,6 +136,10 @@ class InputError(FairviewError, ValueError):
         super().__init__(text)
 
 
+class MissingPackageError(FairviewError, ImportError):
+    """An optional package is not installed; the message says which extra brings it."""
+
+
 class DataNotFoundError(FairviewError, LookupError):
     """A known dataset is not at hand; the message says what to put where."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from fairview.errors import FairviewError
+from fairview.errors import MissingPackageError
 
 
 def require(module: str, extra: str, purpose: str) -> Any:
@@ -20,13 +20,13 @@ def require(module: str, extra: str, purpose: str) -> Any:
         The imported module.
 
     Raises:
-        FairviewError: it is not installed.
+        MissingPackageError: it is not installed.
 
     Example:
-        >>> require("no_such_module", "report", "Reports need no_such_module")
+        >>> require("no_such_module", "extra", "Maps need no_such_module")
         Traceback (most recent call last):
         ...
-        fairview.errors.FairviewError: Reports need no_such_module; install it with: pip install 'fairview[report]'
+        fairview.errors.MissingPackageError: Maps need no_such_module; install it with: pip install 'fairview[extra]'
     """
     try:
         return importlib.import_module(module)
@@ -34,4 +34,4 @@ def require(module: str, extra: str, purpose: str) -> Any:
         if error.name != module.partition(".")[0]:
             raise  # it is there, and lacks something itself
         them = "them" if " and " in purpose else "it"
-        raise FairviewError(f"{purpose}; install {them} with: pip install 'fairview[{extra}]'") from None
+        raise MissingPackageError(f"{purpose}; install {them} with: pip install 'fairview[{extra}]'") from None

@@ -146,20 +146,31 @@ class Encoder(torch.nn.Module):
 '''
 
 
+def test_without_the_packages_that_draw_a_run_is_whole_and_a_line_says_so(run, own, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "altair", None)
+    outcome = run("train", *own[:-1], "--out", tmp_path / "a")
+    assert outcome.code == 0
+    needs = "Reports need altair and vl-convert; install them with: pip install 'fairview[report]'"
+    assert f"no report: {needs}" in outcome.err
+    assert (tmp_path / "a" / "run.json").exists()
+    assert (tmp_path / "a" / "audit.json").exists()
+
+
 def test_a_method_of_ones_own_is_trained_saved_and_predicts(run, own, tables, tmp_path, monkeypatch):
     (tmp_path / "mine_to_train.py").write_text(OWN)
     monkeypatch.chdir(tmp_path)  # the command line finds modules of the current folder
     monkeypatch.setattr(sys, "path", [*sys.path])
     tables_only = own[: -len(QUICK)]
     spec = "mine_to_train:Half"
-    outcome = run("train", *tables_only, "--method", spec, "--set", "slope=0.25", "--out", "a", "--no-report")
+    outcome = run("train", *tables_only, "--method", spec, "--set", "slope=0.25", "--out", "a")
     assert outcome.code == 0, outcome.err
     assert json.loads(Path("a/run.json").read_text())["parameters"] == {"seed": 1, "slope": 0.25}
     people, edges = tables
     again = ("predict", "a", "--nodes", people, "--edges", edges, "--out", "p.csv")
     refused = run(*again)
     assert refused.code == 1
-    assert "holds a model of 'mine_to_train:Half', which is not registered" in refused.err
+    assert Path("a/report.html").exists()
+    assert "which is not registered; pass its class: --method mine_to_train:Half." in refused.err
     assert run(*again, "--method", spec).code == 0
     assert Path("p.csv").read_text() == Path("a/predictions.csv").read_text()
     bare = run("train", *tables_only, "--method", "mine_to_train:Bare", "--out", "b", "--no-report")
@@ -171,11 +182,12 @@ def test_an_encoder_of_ones_own_is_trained_saved_and_predicts(run, own, tables, 
     (tmp_path / "mine_to_encode.py").write_text(OWN)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    outcome = run("train", *own, "--encoder", "mine_to_encode:Encoder", "--out", "a")
+    outcome = run("train", *own[:-1], "--encoder", "mine_to_encode:Encoder", "--out", "a")  # with its report
     assert outcome.code == 0, outcome.err
     people, edges = tables
     again = ("predict", "a", "--nodes", people, "--edges", edges, "--out", "p.csv")
-    assert "its encoder is a module of the user's own" in run(*again).err
+    assert Path("a/report.html").exists()
+    assert "user's own; pass it: --encoder package.module:factory." in run(*again).err
     assert run(*again, "--encoder", "mine_to_encode:Encoder").code == 0
     assert Path("p.csv").read_text() == Path("a/predictions.csv").read_text()
 

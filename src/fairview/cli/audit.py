@@ -11,6 +11,7 @@ import typer
 from fairview.cli import options
 from fairview.cli.graphs import own_graph
 from fairview.cli.output import Format, FormatOption, percent, print_json, print_table, printable
+from fairview.cli.reports import report_or_say_why_not
 from fairview.errors import InputError
 
 if TYPE_CHECKING:
@@ -108,9 +109,9 @@ def _write(document: dict[str, Any], run: Path | None, out: Path | None) -> list
     if run is None:
         text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
         write_atomic(folder / "audit.json", text)
-    from fairview.report import write_report
 
-    return [folder / "audit.json", write_report(folder)]
+    report = report_or_say_why_not(folder)
+    return [folder / "audit.json", *([report] if report else [])]
 
 
 # --- on the terminal --------------------------------------------------------------------------------------------------

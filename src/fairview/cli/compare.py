@@ -12,6 +12,7 @@ from fairview.cli import options
 from fairview.cli.graphs import chosen_graph
 from fairview.cli.interrupts import terminable
 from fairview.cli.output import Format, FormatOption, print_json, print_table
+from fairview.cli.reports import report_or_say_why_not
 from fairview.cli.trial_progress import follow_trials
 from fairview.errors import InputError
 
@@ -101,9 +102,7 @@ def compare(
         typer.echo(f"interrupted: finished trials are kept; the same command goes on in {out}", err=True)
         raise typer.Exit(130) from None
     if not no_report:
-        from fairview.report import write_report
-
-        write_report(out)
+        report_or_say_why_not(out)
     if format is Format.JSON:
         print_json(comparison.to_dict())
     else:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from fairview.errors import MissingPackageError
 
 if TYPE_CHECKING:
     from fairview.data.graph import NodeGraph
@@ -14,30 +16,40 @@ if TYPE_CHECKING:
 NoReport = Annotated[bool, typer.Option("--no-report", help="Leave out the audit and the HTML report.")]
 
 
-def report_runs(folders: Sequence[Path], graph: NodeGraph, *, together: Path | None = None) -> Path:
+def report_or_say_why_not(folder: Path) -> Path | None:
+    """The report of a folder; None, with a line on stderr, where the packages that draw it are not installed."""
+    from fairview.report import write_report
+
+    try:
+        return write_report(folder)
+    except MissingPackageError as error:
+        typer.echo(f"no report: {error}", err=True)
+        return None
+
+
+def report_runs(
+    folders: Sequence[Path], graph: NodeGraph, load: Callable[[Path], Any], *, together: Path | None = None
+) -> Path | None:
     """Audit finished runs on one graph and write their reports; one more for all of them `together`.
 
     The graph is audited once, and one plain model, with the first run's settings and seed, serves all.
     """
     from fairview.leakage.graph_audit import audit
-    from fairview.methods.model_files import load_model
     from fairview.progress import track
-    from fairview.report import write_report
     from fairview.runs.evidence import audit_run, plain_model
 
     missing = [folder for folder in folders if not _is_audited(folder)]
     if missing:
         of_graph = audit(graph)
         with track("Plain model to compare with", total=1) as advance:
-            plain = plain_model(load_model(missing[0]), graph)
+            plain = plain_model(load(missing[0]), graph)
             advance(1)
         with track("Auditing the model", total=len(missing)) as advance:
             for folder in missing:
-                audit_run(folder, graph, plain=plain, of_graph=of_graph)
+                audit_run(folder, graph, model=load(folder), plain=plain, of_graph=of_graph)
                 advance(1)
-    for folder in folders:
-        write_report(folder)
-    return write_report(folders[0] if together is None else together)
+    reports = [report_or_say_why_not(folder) for folder in (*folders, *([together] if together else []))]
+    return reports[-1]
 
 
 def _is_audited(folder: Path) -> bool:

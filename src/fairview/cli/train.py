@@ -83,7 +83,8 @@ def train(
             result = _several(make, graph, out, seeds, resume)
         if not no_report and not result["interrupted"]:
             folders = [out] if seeds is None else [out / f"seed-{number}" for number in range(1, seeds + 1)]
-            result["report"] = str(report_runs(folders, graph, together=None if seeds is None else out))
+            report = report_runs(folders, graph, _loader(entry, encoder), together=None if seeds is None else out)
+            result |= {} if report is None else {"report": str(report)}
     if format is Format.JSON:
         print_json(result)
     else:
@@ -143,6 +144,13 @@ def _maker(
 
     make(1)
     return make
+
+
+def _loader(entry: MethodEntry, encoder: str) -> Callable[[Path], Any]:
+    """A function that reads the model of a run folder back; code of the user's own is handed over."""
+    from fairview.methods.model_files import load_model
+
+    return lambda folder: load_model(folder, method=entry.method, encoder=encoder if ":" in encoder else None)
 
 
 def _live(update: Update) -> EpochNotice:

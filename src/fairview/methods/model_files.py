@@ -20,7 +20,7 @@ from torch import nn
 
 from fairview._version import __version__
 from fairview.atomic import write_atomic
-from fairview.errors import FairviewError, InputError, ModelFileError, in_one_line
+from fairview.errors import FairviewError, InputError, ModelFileError, flag, in_one_line, placeholder
 from fairview.methods.contract import Facts
 from fairview.methods.encoder_spec import Encoder as EncoderLike
 from fairview.methods.encoder_spec import resolve_encoder
@@ -99,7 +99,8 @@ def load_model(
         if parameters.get("encoder") == _FOREIGN:
             if encoder is None:
                 raise ModelFileError(
-                    f"{folder}: its encoder is a module of the user's own; pass it: load_model(folder, encoder=module)."
+                    f"{folder}: its encoder is a module of the user's own; pass it: "
+                    f"{placeholder(python='encoder=module', command_line=flag('encoder') + ' package.module:factory')}."
                 )
             parameters["encoder"] = resolve_encoder(encoder, len(document["facts"]["channels"]))
         parameters = {name: tuple(v) if isinstance(v, list) else v for name, v in parameters.items()}
@@ -152,9 +153,9 @@ def _class_of(folder: Path, name: Any, given: type | None) -> Any:
     if given is not None or name in METHODS:
         return given or METHODS[name].method
     if isinstance(name, str) and ":" in name:
+        given_as = placeholder(python=f"method={name.rpartition(':')[2]}", command_line=f"{flag('method')} {name}")
         raise ModelFileError(
-            f"{folder}: holds a model of '{name}', which is not registered; pass its class: "
-            f"load_model(folder, method={name.rpartition(':')[2]})."
+            f"{folder}: holds a model of '{name}', which is not registered; pass its class: {given_as}."
         )
     raise ModelFileError(f"{folder / 'model.json'}: unknown method {name!r}.")
 
