@@ -26,17 +26,7 @@ from fairview.study.trials import Result, Trial, run_trials
 
 SIGNS = (1, 1, 1, -1, -1)
 FIRST_SEED = 101
-SPACE: dict[str, tuple[float, ...]] = {
-    "discriminator_steps": (5, 10),
-    "classifier_steps": (5, 10),
-    "generator_steps": (5, 10),
-    "learning_rate_discriminator": (0.001, 0.01),
-    "learning_rate_classifier": (0.001, 0.01),
-    "learning_rate_generator": (0.001, 0.01),
-    "learning_rate_encoder": (0.001, 0.01),
-    "clamp_threshold": (0.01, 0.1, 1.0),
-    "mask_density_weight": (0.0, 0.5, 1.0),
-}
+SPACE = fv.FairVGNN.search_space
 """The paper's, section 5.1.2: 1,152 settings. What is not in it stays as in the preset `paper`, epochs too."""
 
 Settings = dict[str, Any]

@@ -22,7 +22,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from fairview.methods.network_method import NetworkMethod
     from fairview.methods.registry import METHODS
-    from fairview.methods.settings import settings_model
+    from fairview.methods.settings import check_settings, settings_model
     from fairview.nn.encoders import ENCODERS
 
     CLASSES = {name: entry.method for name, entry in METHODS.items()}
@@ -236,6 +236,16 @@ def test_every_wrong_parameter_is_named_at_once(graph):
         "FairVGNN: hidden",
         "FairVGNN: seed",
     ]
+
+
+@pytest.mark.parametrize("name", list(METHODS))
+def test_every_value_of_the_search_space_is_allowed(name):
+    entry = METHODS[name]
+    assert bool(entry.search_space) != entry.looks_at_nothing
+    for parameter, values in entry.search_space.items():
+        assert len(set(values)) == len(values) > 1
+        for value in values:
+            check_settings(entry.method, {parameter: value})
 
 
 # --- prediction -------------------------------------------------------------------------------------------------------

@@ -6,7 +6,8 @@ Dong, Liu, Jalaian, Li: *EDITS: Modeling and Mitigating Data Bias for Graph Neur
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +48,8 @@ class EDITS(Vanilla):
         >>> sorted(name for name, kept in model.keep_probability_.items() if not kept)
         ['Gender', 'RentsHouse', 'Single', 'YearsAtCurrentJob_lt_1']
     """
+
+    search_space: ClassVar[Mapping[str, Sequence[Any]]] = {**Vanilla.search_space, "masked_channels": (2, 4, 6)}
 
     @extending(Vanilla)
     def __init__(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,8 @@ class Estimator(ABC):
     """
 
     facts_: Facts
+    search_space: ClassVar[Mapping[str, Sequence[Any]]] = {}
+    """Values worth trying, by parameter; empty where there is nothing to tune."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)

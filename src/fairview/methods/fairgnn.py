@@ -6,8 +6,8 @@ Information*, WSDM 2021. A rival of Table 3 of the FairVGNN paper; its settings 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +45,12 @@ class FairGNN(Vanilla):
         labels: train on so many labels: those of the train split, and others of nodes in no split; None adds none.
         selection: keep the epoch with the best validation `score`, the rule of the fair methods, or the lowest `loss`.
     """
+
+    search_space: ClassVar[Mapping[str, Sequence[Any]]] = {
+        **Vanilla.search_space,
+        "covariance_weight": (1.0, 4.0, 16.0),
+        "adversary_weight": (0.01, 0.1, 1.0),
+    }
 
     @extending(Vanilla, hidden=32, selection="score")
     def __init__(

@@ -6,9 +6,9 @@ phase, clamp. The departures of the published runs from the text, and all ablati
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import torch
 from torch import Tensor, nn
@@ -70,6 +70,18 @@ class FairVGNN(NetworkMethod):
         >>> model.predict_proba(graph).shape
         (1000, 2)
     """
+
+    search_space: ClassVar[Mapping[str, Sequence[Any]]] = {  # Paper: section 5.1.2, without the number of epochs
+        "discriminator_steps": (5, 10),
+        "classifier_steps": (5, 10),
+        "generator_steps": (5, 10),
+        "learning_rate_discriminator": (0.001, 0.01),
+        "learning_rate_classifier": (0.001, 0.01),
+        "learning_rate_generator": (0.001, 0.01),
+        "learning_rate_encoder": (0.001, 0.01),
+        "clamp_threshold": (0.01, 0.1, 1.0),
+        "mask_density_weight": (0.0, 0.5, 1.0),
+    }
 
     @extending(NetworkMethod)
     def __init__(

@@ -5,7 +5,8 @@ scikit-learn grows the trees; they are kept, saved and read as plain arrays, so 
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,12 @@ class GradientBoosting(Estimator):
         depth: questions from a tree's root to a leaf, at most.
         sensitive_channels: False leaves the channels of the sensitive attribute out.
     """
+
+    search_space: ClassVar[Mapping[str, Sequence[Any]]] = {
+        "trees": (50, 100, 200),
+        "learning_rate": (0.03, 0.1),
+        "depth": (2, 3, 5),
+    }
 
     def __init__(
         self,

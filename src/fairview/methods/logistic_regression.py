@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -24,6 +25,8 @@ class LogisticRegression(Estimator):
         inverse_penalty: scikit-learn's C; smaller means simpler.
         sensitive_channels: False leaves the channels of the sensitive attribute out.
     """
+
+    search_space: ClassVar[Mapping[str, Sequence[Any]]] = {"inverse_penalty": (0.01, 0.1, 1.0, 10.0)}
 
     def __init__(
         self,

@@ -5,7 +5,8 @@ Paper: section 3, Table 1. S0 masks nothing, S1 ranks the channels before propag
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from torch import Tensor
 
@@ -25,6 +26,8 @@ class Masking(Vanilla):
         top_k: how many channels are masked; the sensitive ones are ranked like any other.
         hops: of GCN's S, with one self-loop, whatever the encoder.
     """
+
+    search_space: ClassVar[Mapping[str, Sequence[Any]]] = {**Vanilla.search_space, "top_k": (1, 2, 4, 8)}
 
     @extending(Vanilla)
     def __init__(

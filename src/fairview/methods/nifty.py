@@ -7,7 +7,8 @@ docs/methods/nifty.md.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -53,6 +54,13 @@ class NIFTY(Vanilla):
         >>> NIFTY(epochs=2, sensitive_channels=False).fit(graph).notes_[0]
         "NIFTY: its counterfactual view is empty: 'Gender' is not among the channels, so that nothing can be flipped."
     """
+
+    search_space: ClassVar[Mapping[str, Sequence[Any]]] = {  # Paper: appendix, baselines
+        "dropout": (0.0, 0.5, 0.8),
+        "learning_rate": (0.0001, 0.001, 0.01),
+        "weight_decay": (1e-5, 1e-4),
+        "similarity_weight": (0.4, 0.5, 0.6, 0.7, 0.8),
+    }
 
     @extending(Vanilla, learning_rate=0.01)
     def __init__(

@@ -6,7 +6,8 @@ the lowest validation loss. (The rule of the fair methods would keep an epoch th
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
 
 from torch import Tensor, nn
 
@@ -38,6 +39,12 @@ class Vanilla(NetworkMethod):
         >>> fv.Vanilla(encoder="gin", epochs=3).fit(graph).predict_proba(graph).shape
         (1000, 2)
     """
+
+    search_space: ClassVar[Mapping[str, Sequence[Any]]] = {
+        "dropout": (0.0, 0.5, 0.8),
+        "hidden": (16, 32),
+        "learning_rate": (0.0001, 0.001, 0.01),
+    }
 
     @extending(NetworkMethod, epochs=1000)
     def __init__(
