@@ -40,7 +40,8 @@ def _method_names(incomplete: str) -> list[str]:
 MethodOption = Annotated[
     str,
     typer.Option(
-        help="fairvgnn, vanilla, nifty, ..., or a class of your own as package.module:Class.",
+        help="fairvgnn, vanilla, nifty, edits, fairgnn, masking, gradient-boosting, logistic-regression, constant, one "
+        "that an installed package announces, or a class of your own as package.module:Class.",
         autocompletion=_method_names,
     ),
 ]
