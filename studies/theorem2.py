@@ -7,6 +7,7 @@ trained models with one layer on German and on a synthetic graph.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -42,8 +43,8 @@ def trained_models() -> Iterator[tuple[str, fv.NodeGraph, fv.FairVGNN]]:
         for encoder in ("gcn", "gin", "mlp"):
             for regulariser in ("adaptive", "plain"):
                 for seed in (1, 2, 3):
-                    settings = {"weight_regulariser": regulariser, "seed": seed, "epochs": EPOCHS}
-                    yield name, graph, fv.FairVGNN(encoder=encoder, operator="mean", **settings).fit(graph)
+                    settings: dict[str, Any] = {"encoder": encoder, "weight_regulariser": regulariser, "seed": seed}
+                    yield name, graph, fv.FairVGNN(operator="mean", epochs=EPOCHS, **settings).fit(graph)
 
 
 def _standardised(graph: fv.NodeGraph) -> fv.NodeGraph:

@@ -24,6 +24,7 @@ SHOTS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def main(folder: Path) -> None:
+    """Charts and screenshots of a folder's report."""
     report = write_report(folder, figures=["svg"])
     for name in CHARTS:
         shutil.copyfile(folder / "figures" / f"{name}.svg", HERE / f"{name}.svg")
@@ -36,6 +37,7 @@ def main(folder: Path) -> None:
 
 
 def photograph(browser: Browser, report: Path, name: str, anchor: str, window: dict[str, Any]) -> None:
+    """A picture of the report, with the part that the anchor names at the top."""
     page = browser.new_page(**window)
     page.goto(report.resolve().as_uri())
     page.wait_for_selector("html[data-ready]", state="attached")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from fairview.methods.settings import check_settings
 from fairview.training.state import State
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Constant(Estimator):
     """Gives every node the same answer, by default that of most training labels.
 
@@ -27,8 +29,7 @@ class Constant(Estimator):
             of either class: then the validation labels decide.
     """
 
-    def __init__(self, *, answer: Literal["majority", "positive", "negative"] = "majority") -> None:
-        self.answer = answer
+    answer: Literal["majority", "positive", "negative"] = "majority"
 
     def fit(self, graph: NodeGraph) -> Self:
         check_settings(type(self), self.get_params(deep=False))

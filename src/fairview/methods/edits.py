@@ -7,6 +7,7 @@ Dong, Liu, Jalaian, Li: *EDITS: Modeling and Mitigating Data Bias for Graph Neur
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -20,13 +21,13 @@ from fairview.errors import InputError, quoted
 from fairview.groups import UNKNOWN
 from fairview.methods.contract import features_like
 from fairview.methods.fitted import Links
-from fairview.methods.parameters import extending
 from fairview.methods.vanilla import Vanilla, VanillaNetwork
 from fairview.nn.pruning import LinkPruning
 from fairview.nn.wasserstein import Hop, group_contrasts, mean_differences
 from fairview.training.state import State
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class EDITS(Vanilla):
     """Debias the graph, whatever the encoder, and train on it.
 
@@ -51,23 +52,11 @@ class EDITS(Vanilla):
 
     search_space: ClassVar[Mapping[str, Sequence[Any]]] = {**Vanilla.search_space, "masked_channels": (2, 4, 6)}
 
-    @extending(Vanilla)
-    def __init__(
-        self,
-        *,
-        masked_channels: Annotated[int, Field(ge=0)] = 4,
-        edge_threshold: Annotated[float, Field(gt=0, le=1)] | None = 0.25,
-        hops: Annotated[int, Field(ge=0, le=100)] = 2,
-        neighbour_share: Annotated[float, Field(ge=0, le=1)] = 0.5,
-        sensitive_nodes: Literal["all", "train"] = "all",
-        **others: Any,
-    ) -> None:
-        super().__init__(**others)
-        self.masked_channels = masked_channels
-        self.edge_threshold = edge_threshold
-        self.hops = hops
-        self.neighbour_share = neighbour_share
-        self.sensitive_nodes = sensitive_nodes
+    masked_channels: Annotated[int, Field(ge=0)] = 4
+    edge_threshold: Annotated[float, Field(gt=0, le=1)] | None = 0.25
+    hops: Annotated[int, Field(ge=0, le=100)] = 2
+    neighbour_share: Annotated[float, Field(ge=0, le=1)] = 0.5
+    sensitive_nodes: Literal["all", "train"] = "all"
 
     def _network(self, graph: NodeGraph) -> EDITSNetwork:
         seen = graph if self.sensitive_channels else graph.without_channels(graph.sensitive_channels)

@@ -7,7 +7,8 @@ Information*, WSDM 2021. A rival of Table 3 of the FairVGNN paper; its settings 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, cast
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ from fairview.data.graph import NodeGraph
 from fairview.errors import InputError
 from fairview.methods.contract import features_like, training_rows
 from fairview.methods.fitted import second_head
-from fairview.methods.parameters import Count, Weight, extending
+from fairview.methods.parameters import Count, Weight
 from fairview.methods.vanilla import Vanilla, VanillaNetwork
 from fairview.nn.encoders import EncoderSpec
 from fairview.nn.inputs import GraphInputs
@@ -30,6 +31,7 @@ from fairview.training.randomness import Streams
 from fairview.training.state import State
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class FairGNN(Vanilla):
     """A sensitive estimator, then a classifier against an adversary, with a covariance constraint.
 
@@ -52,21 +54,12 @@ class FairGNN(Vanilla):
         "adversary_weight": (0.01, 0.1, 1.0),
     }
 
-    @extending(Vanilla, hidden=32, selection="score")
-    def __init__(
-        self,
-        *,
-        covariance_weight: Weight = 4.0,
-        adversary_weight: Weight = 0.01,
-        known_sensitive: Count | None = 200,
-        labels: Count | None = None,
-        **others: Any,
-    ) -> None:
-        super().__init__(**others)
-        self.covariance_weight = covariance_weight
-        self.adversary_weight = adversary_weight
-        self.known_sensitive = known_sensitive
-        self.labels = labels
+    hidden: Count = 32
+    selection: Literal["loss", "score"] = "score"
+    covariance_weight: Weight = 4.0
+    adversary_weight: Weight = 0.01
+    known_sensitive: Count | None = 200
+    labels: Count | None = None
 
     def _network(self, graph: NodeGraph) -> FairGNNNetwork:
         if self.labels is not None:

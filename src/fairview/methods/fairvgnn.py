@@ -7,6 +7,7 @@ phase, clamp. The departures of the published runs from the text, and all ablati
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
@@ -18,7 +19,7 @@ from fairview.errors import InputError
 from fairview.methods.fitted import second_head
 from fairview.methods.network import Network
 from fairview.methods.network_method import NetworkMethod
-from fairview.methods.parameters import Count, Rate, Steps, Weight, extending
+from fairview.methods.parameters import Count, Rate, Steps, Weight
 from fairview.methods.presets import preset_settings
 from fairview.nn.losses import balanced_weights, classifier_loss, discriminator_loss, generator_loss
 from fairview.nn.mask import ChannelMask
@@ -30,6 +31,7 @@ from fairview.training.state import State
 Phase = Literal["discriminator", "classifier", "generator"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class FairVGNN(NetworkMethod):
     """Fair views and adaptive weight clamping.
 
@@ -83,55 +85,27 @@ class FairVGNN(NetworkMethod):
         "mask_density_weight": (0.0, 0.5, 1.0),
     }
 
-    @extending(NetworkMethod)
-    def __init__(
-        self,
-        *,
-        views: Count = 10,
-        temperature: Rate = 1.0,
-        mask: Literal["soft", "hard"] = "soft",
-        feature_masks: bool = True,
-        mask_density_weight: Weight = 0.5,
-        weight_regulariser: Regulariser = "adaptive",
-        clamp_threshold: Rate = 1.0,
-        classifier_clamp: Rate | None = None,
-        discriminator_steps: Steps = 5,
-        classifier_steps: Steps = 10,
-        generator_steps: Steps = 5,
-        learning_rate_discriminator: Rate = 0.001,
-        learning_rate_classifier: Rate = 0.01,
-        learning_rate_generator: Rate = 0.001,
-        learning_rate_encoder: Rate = 0.001,
-        encoder_updates: tuple[Phase, ...] = ("discriminator", "classifier", "generator"),
-        discriminator_encoder_mode: Literal["train", "eval"] = "train",
-        balanced_discriminator: bool = True,
-        sensitive_nodes: Literal["all", "train"] = "all",
-        adversary_sample: Count | None = None,
-        predict_from: Literal["logits", "view"] = "logits",
-        **others: Any,
-    ) -> None:
-        super().__init__(**others)
-        self.views = views
-        self.temperature = temperature
-        self.mask = mask
-        self.feature_masks = feature_masks
-        self.mask_density_weight = mask_density_weight
-        self.weight_regulariser = weight_regulariser
-        self.clamp_threshold = clamp_threshold
-        self.classifier_clamp = classifier_clamp
-        self.discriminator_steps = discriminator_steps
-        self.classifier_steps = classifier_steps
-        self.generator_steps = generator_steps
-        self.learning_rate_discriminator = learning_rate_discriminator
-        self.learning_rate_classifier = learning_rate_classifier
-        self.learning_rate_generator = learning_rate_generator
-        self.learning_rate_encoder = learning_rate_encoder
-        self.encoder_updates = encoder_updates
-        self.discriminator_encoder_mode = discriminator_encoder_mode
-        self.balanced_discriminator = balanced_discriminator
-        self.sensitive_nodes = sensitive_nodes
-        self.adversary_sample = adversary_sample
-        self.predict_from = predict_from
+    views: Count = 10
+    temperature: Rate = 1.0
+    mask: Literal["soft", "hard"] = "soft"
+    feature_masks: bool = True
+    mask_density_weight: Weight = 0.5
+    weight_regulariser: Regulariser = "adaptive"
+    clamp_threshold: Rate = 1.0
+    classifier_clamp: Rate | None = None
+    discriminator_steps: Steps = 5
+    classifier_steps: Steps = 10
+    generator_steps: Steps = 5
+    learning_rate_discriminator: Rate = 0.001
+    learning_rate_classifier: Rate = 0.01
+    learning_rate_generator: Rate = 0.001
+    learning_rate_encoder: Rate = 0.001
+    encoder_updates: tuple[Phase, ...] = ("discriminator", "classifier", "generator")
+    discriminator_encoder_mode: Literal["train", "eval"] = "train"
+    balanced_discriminator: bool = True
+    sensitive_nodes: Literal["all", "train"] = "all"
+    adversary_sample: Count | None = None
+    predict_from: Literal["logits", "view"] = "logits"
 
     @classmethod
     def from_preset(cls, dataset: str, encoder: str = "gcn", *, preset: str = "paper", **changes: Any) -> Self:

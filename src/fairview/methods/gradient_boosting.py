@@ -6,6 +6,7 @@ scikit-learn grows the trees; they are kept, saved and read as plain arrays, so 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ LEAF = -1
 """In the place of a channel and of children: nothing is asked here any more."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class GradientBoosting(Estimator):
     """score(x) = σ(prior + Σ_t tree_t(x)), fitted on the labelled nodes of the train split.
 
@@ -41,18 +43,10 @@ class GradientBoosting(Estimator):
         "depth": (2, 3, 5),
     }
 
-    def __init__(
-        self,
-        *,
-        trees: Annotated[int, Field(ge=1, le=100_000)] = 100,
-        learning_rate: Annotated[float, Field(gt=0, le=1)] = 0.1,
-        depth: Annotated[int, Field(ge=1, le=100)] = 3,
-        sensitive_channels: bool = True,
-    ) -> None:
-        self.trees = trees
-        self.learning_rate = learning_rate
-        self.depth = depth
-        self.sensitive_channels = sensitive_channels
+    trees: Annotated[int, Field(ge=1, le=100_000)] = 100
+    learning_rate: Annotated[float, Field(gt=0, le=1)] = 0.1
+    depth: Annotated[int, Field(ge=1, le=100)] = 3
+    sensitive_channels: bool = True
 
     def fit(self, graph: NodeGraph) -> Self:
         from sklearn.ensemble import GradientBoostingClassifier

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from fairview.methods.settings import check_settings
 from fairview.training.state import State
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LogisticRegression(Estimator):
     """Standardised channels, L2 penalty, fitted on the labelled nodes of the train split.
 
@@ -28,14 +30,8 @@ class LogisticRegression(Estimator):
 
     search_space: ClassVar[Mapping[str, Sequence[Any]]] = {"inverse_penalty": (0.01, 0.1, 1.0, 10.0)}
 
-    def __init__(
-        self,
-        *,
-        inverse_penalty: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0,
-        sensitive_channels: bool = True,
-    ) -> None:
-        self.inverse_penalty = inverse_penalty
-        self.sensitive_channels = sensitive_channels
+    inverse_penalty: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    sensitive_channels: bool = True
 
     def fit(self, graph: NodeGraph) -> Self:
         from sklearn.linear_model import LogisticRegression as SkLogisticRegression

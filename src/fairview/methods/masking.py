@@ -6,16 +6,18 @@ Paper: section 3, Table 1. S0 masks nothing, S1 ranks the channels before propag
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from torch import Tensor
 
 from fairview.data.graph import NodeGraph
-from fairview.methods.parameters import Count, Steps, extending
+from fairview.methods.parameters import Count, Steps
 from fairview.methods.vanilla import Vanilla, VanillaNetwork
 from fairview.propagation.mask_by_correlation import Strategy, mask_by_correlation
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Masking(Vanilla):
     """`Vanilla` without the channels that correlate most with the sensitive attribute.
 
@@ -29,19 +31,9 @@ class Masking(Vanilla):
 
     search_space: ClassVar[Mapping[str, Sequence[Any]]] = {**Vanilla.search_space, "top_k": (1, 2, 4, 8)}
 
-    @extending(Vanilla)
-    def __init__(
-        self,
-        *,
-        strategy: Strategy = "S2",
-        top_k: Steps = 4,
-        hops: Count = 1,
-        **others: Any,
-    ) -> None:
-        super().__init__(**others)
-        self.strategy = strategy
-        self.top_k = top_k
-        self.hops = hops
+    strategy: Strategy = "S2"
+    top_k: Steps = 4
+    hops: Count = 1
 
     def _network(self, graph: NodeGraph) -> MaskingNetwork:
         return MaskingNetwork(self, graph)

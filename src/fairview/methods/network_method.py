@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -41,6 +42,7 @@ _WIDE = 1_000_000
 """Numbers in a layer's output, all views, from which on a second thread pays, and a better order of the nodes."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class NetworkMethod(Estimator):
     """A method that trains an encoder. A subclass adds parameters in `__init__`, and makes its `Network`.
 
@@ -65,40 +67,21 @@ class NetworkMethod(Estimator):
     views = 1
     """Masks that an epoch works on."""
 
-    def __init__(
-        self,
-        *,
-        encoder: EncoderKind | nn.Module = "gcn",
-        operator: OperatorKind | None = None,
-        self_loops: Weight = 1.0,
-        hidden: Count = 16,
-        depth: Count | None = None,
-        dropout: Annotated[float, Field(ge=0, lt=1)] = 0.5,
-        sensitive_channels: bool = True,
-        epochs: Count = 200,
-        selection_weight: Weight = 1.0,
-        patience: Count | None = None,
-        path: PathKind = "auto",
-        precision: Literal["float32", "float64"] = "float32",
-        device: str = "cpu",
-        threads: Threads | None = None,
-        seed: Seed = 1,
-    ) -> None:
-        self.encoder = encoder
-        self.operator = operator
-        self.self_loops = self_loops
-        self.hidden = hidden
-        self.depth = depth
-        self.dropout = dropout
-        self.sensitive_channels = sensitive_channels
-        self.epochs = epochs
-        self.selection_weight = selection_weight
-        self.patience = patience
-        self.path = path
-        self.precision = precision
-        self.device = device
-        self.threads = threads
-        self.seed = seed
+    encoder: EncoderKind | nn.Module = "gcn"
+    operator: OperatorKind | None = None
+    self_loops: Weight = 1.0
+    hidden: Count = 16
+    depth: Count | None = None
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.5
+    sensitive_channels: bool = True
+    epochs: Count = 200
+    selection_weight: Weight = 1.0
+    patience: Count | None = None
+    path: PathKind = "auto"
+    precision: Literal["float32", "float64"] = "float32"
+    device: str = "cpu"
+    threads: Threads | None = None
+    seed: Seed = 1
 
     @abstractmethod
     def _network(self, graph: NodeGraph) -> Network:

@@ -8,6 +8,7 @@ docs/methods/nifty.md.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -18,7 +19,7 @@ from torch.nn import functional
 
 from fairview.data.graph import NodeGraph
 from fairview.methods.contract import features_like, training_rows
-from fairview.methods.parameters import Count, Share, extending
+from fairview.methods.parameters import Count, Rate, Share
 from fairview.methods.vanilla import Vanilla, VanillaNetwork
 from fairview.metrics.evaluation import Evaluation
 from fairview.nn.inputs import GraphInputs
@@ -29,6 +30,7 @@ from fairview.nn.perturbation import Counterfactual, Links, NoiseKind, Perturbed
 from fairview.training.adam import Adam
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class NIFTY(Vanilla):
     """Two perturbed views of the graph, one of them counterfactual, whose representations shall agree.
 
@@ -62,27 +64,14 @@ class NIFTY(Vanilla):
         "similarity_weight": (0.4, 0.5, 0.6, 0.7, 0.8),
     }
 
-    @extending(Vanilla, learning_rate=0.01)
-    def __init__(
-        self,
-        *,
-        projection: Count = 16,
-        similarity_weight: Share = 0.6,
-        similarity_nodes: Literal["train", "all"] = "train",
-        feature_rate: Share = 0.1,
-        feature_noise: NoiseKind = "node",
-        edge_rate: Share = 0.001,
-        normalise_weights: bool = True,
-        **others: Any,
-    ) -> None:
-        super().__init__(**others)
-        self.projection = projection
-        self.similarity_weight = similarity_weight
-        self.similarity_nodes = similarity_nodes
-        self.feature_rate = feature_rate
-        self.feature_noise = feature_noise
-        self.edge_rate = edge_rate
-        self.normalise_weights = normalise_weights
+    learning_rate: Rate = 0.01
+    projection: Count = 16
+    similarity_weight: Share = 0.6
+    similarity_nodes: Literal["train", "all"] = "train"
+    feature_rate: Share = 0.1
+    feature_noise: NoiseKind = "node"
+    edge_rate: Share = 0.001
+    normalise_weights: bool = True
 
     def _network(self, graph: NodeGraph) -> NIFTYNetwork:
         return NIFTYNetwork(self, graph)

@@ -1,9 +1,10 @@
-"""Are a method's parameters what they must be? Checked against the annotations of its own `__init__`, strictly."""
+"""Are a method's parameters what they must be? Checked strictly, against its type hints."""
 
 from __future__ import annotations
 
 import functools
 import inspect
+from contextlib import suppress
 from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
@@ -14,15 +15,20 @@ from fairview.errors import Problems, did_you_mean
 @functools.cache
 def settings_model(method: Any) -> type[BaseModel]:
     """A pydantic model with one field per parameter of the method; one without a type hint takes any value."""
-    try:
-        hints = get_type_hints(method.__init__, include_extras=True)
-    except (NameError, TypeError):  # hints that only a type checker can resolve
-        hints = {}
-    fields: dict[str, Any] = {
-        name: (hints.get(name, Any), ... if parameter.default is parameter.empty else parameter.default)
+    hints: dict[str, Any] = {}
+    for place in (method, method.__init__):  # the fields of a dataclass; the parameters of any other class
+        with suppress(NameError, TypeError):  # hints that only a type checker can resolve
+            hints |= get_type_hints(place, include_extras=True)
+    parameters = {
+        name: parameter
         for name, parameter in inspect.signature(method).parameters.items()
         if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     }
+    own_first = dict.fromkeys(name for kind in method.__mro__ for name in inspect.get_annotations(kind))
+    fields: dict[str, Any] = {}
+    for name in [name for name in own_first | parameters if name in parameters]:
+        default = parameters[name].default
+        fields[name] = (hints.get(name, Any), ... if default is inspect.Parameter.empty else default)
     config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True, frozen=True, protected_namespaces=())
     return create_model(f"{method.__name__}Settings", __config__=config, **fields)
 

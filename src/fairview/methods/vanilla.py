@@ -7,6 +7,7 @@ the lowest validation loss. (The rule of the fair methods would keep an epoch th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from torch import Tensor, nn
@@ -14,13 +15,14 @@ from torch import Tensor, nn
 from fairview.data.graph import NodeGraph
 from fairview.methods.network import Network
 from fairview.methods.network_method import NetworkMethod
-from fairview.methods.parameters import Rate, Weight, extending
+from fairview.methods.parameters import Count, Rate, Weight
 from fairview.nn.losses import classifier_loss
 from fairview.nn.paths import Rows
 from fairview.training.adam import Adam
 from fairview.training.selection import LowestLoss, Rule
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Vanilla(NetworkMethod):
     """Encoder and linear classifier, trained on the labels alone.
 
@@ -46,19 +48,10 @@ class Vanilla(NetworkMethod):
         "learning_rate": (0.0001, 0.001, 0.01),
     }
 
-    @extending(NetworkMethod, epochs=1000)
-    def __init__(
-        self,
-        *,
-        learning_rate: Rate = 0.001,
-        weight_decay: Weight = 1e-5,
-        selection: Literal["loss", "score"] = "loss",
-        **others: Any,
-    ) -> None:
-        super().__init__(**others)
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.selection = selection
+    epochs: Count = 1000
+    learning_rate: Rate = 0.001
+    weight_decay: Weight = 1e-5
+    selection: Literal["loss", "score"] = "loss"
 
     def _network(self, graph: NodeGraph) -> VanillaNetwork:
         return VanillaNetwork(self, graph)
