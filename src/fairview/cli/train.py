@@ -113,10 +113,8 @@ def _maker(
     entry: MethodEntry, encoder: str, preset: str | None, dataset: str | None, changes: list[str], graph: NodeGraph
 ) -> Maker:
     """A function from seeds to models; wrong settings are found now, not after the first run."""
-    from fairview.methods.contract import channels_seen
-    from fairview.methods.encoder_spec import encoder_entry, resolve_encoder
+    from fairview.methods.encoder_spec import encoder_entry, unfitted
     from fairview.methods.presets import default_preset, preset_settings
-    from fairview.methods.settings import check_settings
 
     settings: dict[str, Any] = {}
     encoder_entry(encoder)  # a wrong name is said before anything else
@@ -133,14 +131,7 @@ def _maker(
         settings[name] = options.setting_value(text)
 
     def make(seed: int) -> Any:
-        chosen = dict(settings)
-        if "encoder" in entry.parameters:
-            channels = channels_seen(graph, chosen.get("sensitive_channels", True) is not False)
-            chosen["encoder"] = resolve_encoder(encoder, len(channels), seed=seed)
-        if "seed" in entry.parameters:
-            chosen["seed"] = seed
-        check_settings(entry.method, chosen)
-        return entry.method(**chosen)
+        return unfitted(entry.method, settings, encoder=encoder, seed=seed, graph=graph)
 
     make(1)
     return make

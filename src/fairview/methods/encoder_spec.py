@@ -7,15 +7,18 @@ representation, shape (n, hidden). A module class that takes the number of chann
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import nn
 
+from fairview.data.graph import NodeGraph
 from fairview.errors import InputError, did_you_mean
+from fairview.methods.contract import Method, channels_seen
 from fairview.methods.registry import import_object, is_importable, spec_of
+from fairview.methods.settings import check_settings, settings_model
 from fairview.nn.encoders import ENCODERS
 
 Encoder = str | nn.Module | Callable[[int], nn.Module]
@@ -69,6 +72,31 @@ def resolve_encoder(encoder: Encoder, channels: int, *, seed: int = 0) -> str | 
     return module
 
 
+def unfitted(
+    method: type, settings: Mapping[str, Any], *, encoder: Encoder | None, seed: int, graph: NodeGraph | None
+) -> Method:
+    """A method with its settings, its encoder and its seed; parameters that it does not have are left out.
+
+    Args:
+        method: its class.
+        settings: further parameters; wrong ones are an error.
+        encoder: for a method that has one.
+        seed: of the method, and of the weights that a factory draws.
+        graph: to be fitted to; an encoder of your own is built for the channels that the model sees. Without it the
+            encoder is taken as it is.
+    """
+    known = settings_model(method).model_fields
+    fixed: dict[str, Any] = {"encoder": encoder, "seed": seed}
+    if encoder is not None and graph is not None and "encoder" in known:
+        sensitive = known["sensitive_channels"].default if "sensitive_channels" in known else True
+        channels = channels_seen(graph, bool(settings.get("sensitive_channels", sensitive)))
+        fixed["encoder"] = resolve_encoder(encoder, len(channels), seed=seed)
+    complete = {**settings, **{name: value for name, value in fixed.items() if name in known and value is not None}}
+    check_settings(method, complete)
+    model: Method = method(**complete)
+    return model
+
+
 def encoder_entry(encoder: Encoder) -> EncoderEntry:
     """The name and label of an encoder, checked as far as that needs no graph."""
     if isinstance(encoder, str):
@@ -86,7 +114,8 @@ def encoder_entry(encoder: Encoder) -> EncoderEntry:
             )
         return EncoderEntry(encoder, encoder.rpartition(":")[2], target)
     if isinstance(encoder, nn.Module):
-        entry = EncoderEntry(f"{spec_of(type(encoder))}#{_hash(encoder)}", type(encoder).__name__, encoder, False)
+        name = f"{spec_of(type(encoder))}#{module_sha256(encoder)[:8]}"
+        entry = EncoderEntry(name, type(encoder).__name__, encoder, False)
     elif hasattr(encoder, "__qualname__") and callable(encoder):
         label = encoder.__qualname__.rpartition(".")[2]
         entry = EncoderEntry(spec_of(encoder), label, encoder, is_importable(encoder))
@@ -104,11 +133,9 @@ _LOCAL: dict[str, EncoderEntry] = {}
 """Encoders that only this process knows, by name."""
 
 
-def _hash(module: nn.Module) -> str:
-    """Of its structure and its first weights, which are part of the result."""
+def module_sha256(module: nn.Module) -> str:
+    """Of a module's structure and its weights, which are part of the result."""
     digest = hashlib.sha256(repr(module).encode())
-    state: dict[str, Any] = module.state_dict()
-    for name, tensor in state.items():
-        digest.update(name.encode())
-        digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
-    return digest.hexdigest()[:8]
+    for name, tensor in sorted(module.state_dict().items()):
+        digest.update(f"{name}{tensor.dtype}{tuple(tensor.shape)}".encode() + tensor.detach().cpu().numpy().tobytes())
+    return digest.hexdigest()

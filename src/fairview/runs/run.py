@@ -29,6 +29,7 @@ from fairview.data.splits import with_default_split
 from fairview.errors import InputError, option
 from fairview.machine import describe_machine
 from fairview.methods.contract import Method
+from fairview.methods.encoder_spec import module_sha256
 from fairview.methods.estimator import Estimator
 from fairview.methods.evaluate import evaluate
 from fairview.methods.model_files import check_saveable, load_model, save_model
@@ -148,7 +149,10 @@ def describe_run(model: Estimator, graph: NodeGraph, identity: str) -> dict[str,
 
 def plain_parameters(model: Estimator) -> dict[str, Any]:
     """A model's parameters for JSON; a module of the user's own is told by its class and a hash of its weights."""
-    return {name: _plain(value) for name, value in model.get_params(deep=False).items()}
+    return {
+        name: {"module": spec_of(type(v)), "sha256": module_sha256(v)} if isinstance(v, nn.Module) else v
+        for name, v in model.get_params(deep=False).items()
+    }
 
 
 def run_identity(model: Estimator, graph: NodeGraph) -> str:
@@ -159,18 +163,17 @@ def run_identity(model: Estimator, graph: NodeGraph) -> str:
 
 def summarise_seeds(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Mean and standard deviation (ddof 0) over runs, by split; a metric that is undefined in one run stays so."""
-    found: dict[str, Any] = {}
+    by_split: dict[str, Any] = {}
     for split in runs[0]["metrics"]:
         rows = [run["metrics"][split] for run in runs]
         names = [name for name, value in rows[0].items() if value is None or isinstance(value, float)]
         values = {name: [row[name] for row in rows] for name in names}
-        whole = {name: None not in column for name, column in values.items()}
-        found[split] = {
-            "mean": {name: float(np.mean(column)) if whole[name] else None for name, column in values.items()},
-            "std": {name: float(np.std(column)) if whole[name] else None for name, column in values.items()},
+        by_split[split] = {
+            "mean": {name: None if None in of_runs else float(np.mean(of_runs)) for name, of_runs in values.items()},
+            "std": {name: None if None in of_runs else float(np.std(of_runs)) for name, of_runs in values.items()},
             "runs": rows,
         }
-    return found
+    return by_split
 
 
 def predictions(model: Method, graph: NodeGraph) -> str:
@@ -204,17 +207,7 @@ def _finished(folder: Path, model: Estimator, identity: str, *, resume: bool) ->
         raise InputError(f"{folder}: its run.json can't be read. Use another {other}, or remove this one.") from None
     if resume and same:
         encoder = getattr(model, "encoder", None)
-        own = encoder if isinstance(encoder, nn.Module) else None
-        load_model(folder, encoder=own)  # damaged files are noticed here, not later
+        load_model(folder, encoder=encoder if isinstance(encoder, nn.Module) else None)  # notices damaged files now
         return {"run": str(folder), "metrics": metrics, "seconds": {}, "interrupted": False}
     reason = "with other settings or data" if not same else f"already; {option('resume', True)} shows it again"
     raise InputError(f"{folder}: holds a finished run {reason}. Use another {option('folder')}.")
-
-
-def _plain(value: object) -> Any:
-    if not isinstance(value, nn.Module):
-        return value
-    digest = hashlib.sha256(repr(value).encode())
-    for name, tensor in sorted(value.state_dict().items()):
-        digest.update(f"{name}{tensor.dtype}{tuple(tensor.shape)}".encode() + tensor.detach().cpu().numpy().tobytes())
-    return {"module": spec_of(type(value)), "sha256": digest.hexdigest()}

@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -26,11 +27,11 @@ from fairview.data.splits import stratified_splits
 from fairview.errors import FairviewError, InputError
 from fairview.log import warn
 from fairview.machine import available_cores, peak_memory_mb, reset_peak_memory
-from fairview.methods.contract import Method, channels_seen
-from fairview.methods.encoder_spec import resolve_encoder
+from fairview.methods.contract import Method
+from fairview.methods.encoder_spec import unfitted
 from fairview.methods.evaluate import evaluate
 from fairview.methods.registry import METHODS, resolve_method
-from fairview.methods.settings import check_settings, settings_model
+from fairview.methods.settings import settings_model
 from fairview.metrics.registry import METRICS
 from fairview.study.journal import Journal
 from fairview.training.machine import torch_threads
@@ -85,15 +86,7 @@ class Trial:
         return hash(self.id)
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "dataset": self.dataset,
-            "method": self.method,
-            "encoder": self.encoder,
-            "settings": dict(self.settings),
-            "seed": self.seed,
-            "split": self.split,
-            "variant": self.variant,
-        }
+        return vars(self) | {"settings": dict(self.settings)}
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), sort_keys=True, allow_nan=False)
@@ -112,18 +105,9 @@ class Trial:
             graph: to be fitted to; an encoder of your own is built for its number of channels.
         """
         kind = resolve_method(self.method).method
-        known = settings_model(kind).model_fields
-        settings = dict(self.settings)
-        fixed: dict[str, Any] = {"encoder": self.encoder, "seed": self.seed, "threads": THREADS, "device": "cpu"}
-        if self.encoder is not None and graph is not None:
-            with_sensitive = "sensitive_channels" not in known or bool(
-                settings.get("sensitive_channels", known["sensitive_channels"].default)
-            )
-            fixed["encoder"] = resolve_encoder(self.encoder, len(channels_seen(graph, with_sensitive)), seed=self.seed)
-        settings |= {name: value for name, value in fixed.items() if name in known and value is not None}
-        check_settings(kind, settings)
-        unfitted: Method = kind(**settings)
-        return unfitted
+        fixed = {"threads": THREADS, "device": "cpu"}
+        settings = {name: value for name, value in fixed.items() if name in settings_model(kind).model_fields}
+        return unfitted(kind, {**self.settings, **settings}, encoder=self.encoder, seed=self.seed, graph=graph)
 
     def on(self, graph: NodeGraph, *, study_seed: int = 0) -> NodeGraph:
         """The dataset's graph with this trial's split."""
@@ -319,19 +303,9 @@ def _outcomes(
         for trial in trials:
             yield trial, run_trial(trial, graphs(trial.dataset), study_seed=study_seed)
         return
-    tasks = [(trial, study_seed) for trial in trials]
-    with closing(spread(tasks, _one, key=_dataset_of, shared=graphs, workers=count)) as answers:
-        for (trial, _), outcome in answers:
-            yield trial, outcome
-
-
-def _dataset_of(task: tuple[Trial, int]) -> str:
-    return task[0].dataset
-
-
-def _one(task: tuple[Trial, int], graph: NodeGraph) -> Result:
-    """In a worker."""
-    return run_trial(task[0], graph, study_seed=task[1])
+    work = partial(run_trial, study_seed=study_seed)
+    with closing(spread(trials, work, key=lambda trial: trial.dataset, shared=graphs, workers=count)) as outcomes:
+        yield from outcomes
 
 
 def _results(journal: Journal, named: Mapping[str, Trial], graphs: _Graphs) -> dict[str, Result]:
