@@ -16,8 +16,9 @@ from fairview._version import __version__
 from fairview.atomic import write_json
 from fairview.errors import InputError, did_you_mean, option
 from fairview.machine import cpu_capability, processor
-from fairview.paper import fig1, fig3, fig4, fig5, numbers, table1, table2, table3, table4, table6
+from fairview.paper import fig1, fig3, fig4, fig5, table1, table2, table3, table4, table6
 from fairview.paper.cells import Cell, CellResult, Cells, run_cells
+from fairview.paper.numbers import numbers
 from fairview.paper.scope import Scope
 from fairview.study.trials import TrialNotice
 
@@ -51,36 +52,27 @@ class Artefact:
 
 def _table(name: str, notes: tuple[str, ...], cells: Cells | None = None, series: Series | None = None) -> Artefact:
     """A table's title and the contradictions in it come with its numbers."""
-    title = f"Table {name[-1]}: {numbers.title(name)}"
-    return Artefact(name=name, title=title, notes=(*notes, *_paper_notes(name)), cells=cells, series=series)
+    table = numbers()[name]
+    title, of_paper = f"Table {name[-1]}: {table['title']}", [f"The paper: {note}" for note in table["notes"]]
+    return Artefact(name=name, title=title, notes=(*notes, *of_paper), cells=cells, series=series)
 
 
-def _paper_notes(table: str) -> list[str]:
-    return [f"The paper: {note}" for note in numbers.notes(table)]
-
-
-ARTEFACTS: Mapping[str, Artefact] = MappingProxyType(
-    {
-        found.name: found
-        for found in (
-            _table("table1", table1.NOTES, table1.cells),
-            _table("table2", table2.NOTES, series=table2.series),
-            _table("table3", table3.NOTES, table3.cells),
-            _table("table4", table4.NOTES, table4.cells),
-            _table("table5", table6.NOTES, table6.short_cells),
-            _table("table6", table6.NOTES, table6.cells),
-            Artefact(
-                name="fig1", title="Figure 1: one channel masked, and correlations over hops", notes=fig1.NOTES,
-                cells=fig1.cells, series=fig1.series, published_split=True,
-            ),
-            Artefact(name="fig3", title="Figure 3: without discriminator or generator", notes=fig3.NOTES,
-                     cells=fig3.cells),
-            Artefact(name="fig4", title="Figure 4: the clamping threshold", notes=fig4.NOTES, cells=fig4.cells),
-            Artefact(name="fig5", title="Figure 5: correlation of the first 13 channels over hops", notes=fig5.NOTES,
-                     series=fig5.series),
-        )
-    }
+_ALL = (
+    _table("table1", table1.NOTES, table1.cells),
+    _table("table2", table2.NOTES, series=table2.series),
+    _table("table3", table3.NOTES, table3.cells),
+    _table("table4", table4.NOTES, table4.cells),
+    _table("table5", table6.NOTES, table6.short_cells),
+    _table("table6", table6.NOTES, table6.cells),
+    Artefact(name="fig1", title="Figure 1: one channel masked, and correlations over hops", notes=fig1.NOTES,
+             cells=fig1.cells, series=fig1.series, published_split=True),
+    Artefact(name="fig3", title="Figure 3: without discriminator or generator", notes=fig3.NOTES, cells=fig3.cells),
+    Artefact(name="fig4", title="Figure 4: the clamping threshold", notes=fig4.NOTES, cells=fig4.cells),
+    Artefact(name="fig5", title="Figure 5: correlation of the first 13 channels over hops", notes=fig5.NOTES,
+             series=fig5.series),
 )  # fmt: skip
+
+ARTEFACTS: Mapping[str, Artefact] = MappingProxyType({artefact.name: artefact for artefact in _ALL})
 """By name, in the paper's order."""
 
 
@@ -125,27 +117,22 @@ class ArtefactResult:
         return self.name + (f"-{splits}-splits" if splits else "")
 
     def save(self, folder: Path) -> Path:
-        plain = {name: getattr(self, name) for name in ("name", "title", "scope", "notes", "versions")}
         rows, series = [row.to_dict() for row in self.rows], [dict(record) for record in self.series]
-        document = {"kind": "paper", "version": 1, **plain, "rows": rows, "series": series}
         path = folder / f"{self.stem}.json"
-        write_json(path, document, indent=1)
+        write_json(path, {"kind": "paper", "version": 1, **vars(self), "rows": rows, "series": series}, indent=1)
         return path
 
     @classmethod
     def load(cls, path: Path) -> ArtefactResult:
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
-            if document["kind"] != "paper" or document["version"] != 1 or document["name"] not in ARTEFACTS:
+            if (document["kind"], document["version"]) != ("paper", 1) or document["name"] not in ARTEFACTS:
                 raise ValueError
             return cls(
-                document["name"],
-                document["title"],
-                document["scope"],
-                tuple(map(CellResult.from_dict, document["rows"])),
-                tuple(document["series"]),
-                tuple(document["notes"]),
-                document["versions"],
+                **{name: document[name] for name in ("name", "title", "scope", "versions")},
+                rows=tuple(map(CellResult.from_dict, document["rows"])),
+                series=tuple(document["series"]),
+                notes=tuple(document["notes"]),
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             raise InputError(f"{path}: is not what `fairview paper` writes. Run the table again.") from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -104,15 +104,10 @@ class CellResult:
 
     def to_dict(self) -> dict[str, Any]:
         cell = self.cell
-        printed = None
-        if cell.printed is not None:
-            printed = {name: [number.mean, number.std] for name, number in cell.printed.items()}
-        plain = {name: getattr(cell, name) for name in ("dataset", "encoder", "row", "method", "block", "not_compared")}
+        printed = {name: [number.mean, number.std] for name, number in (cell.printed or {}).items()}
+        plain = {name: value for name, value in vars(cell).items() if name != "printed"}
+        plain |= {"settings": dict(cell.settings), "facts": dict(cell.facts), "paper_percent": printed or None}
         return plain | {
-            "settings": dict(cell.settings),
-            "facts": dict(cell.facts),
-            "masked": cell.masked,
-            "paper_percent": printed,
             "draws": [list(draw) for draw in self.draws],
             "values": {name: list(values) for name, values in self.values.items()},
             "seconds": self.seconds,
@@ -121,12 +116,10 @@ class CellResult:
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> CellResult:
-        plain = {name: record[name] for name in ("dataset", "encoder", "row", "method", "block", "not_compared")}
+        names = [each.name for each in fields(Cell) if each.name not in ("masked", "printed")]
         printed = record["paper_percent"]
         cell = Cell(
-            **plain,
-            settings=record["settings"],
-            facts=record["facts"],
+            **{name: record[name] for name in names},
             masked=str(record.get("masked", record["facts"].get("channel", ""))),  # older files have the fact alone
             printed=printed and {name: Number(*number) for name, number in printed.items()},
         )

@@ -92,7 +92,11 @@ def _masking_lowers_bias(document: ArtefactResult) -> Finding:
 
 
 def _propagated_ranking_on_german(document: ArtefactResult) -> Finding:
-    return _lower("S2", "S1", document, lambda dataset, encoder: dataset == "german" and encoder in ("mlp", "gcn"))
+    tally = Tally()
+    for (dataset, encoder), rows in settings_of(document).items():
+        if dataset == "german" and encoder in ("mlp", "gcn"):
+            tally.expect_lower(rows.get("S2"), rows.get("S1"), GAPS)
+    return tally.finding()
 
 
 def _rankings_agree_on_credit(document: ArtefactResult) -> Finding:
@@ -154,24 +158,21 @@ def _best_average_rank(document: ArtefactResult) -> Finding:
 # --- Table 4 and Figure 3: modules ------------------------------------------------------------------------------------
 
 
-def _each_module_lowers_bias(document: ArtefactResult) -> Finding:
-    return _both_blocks(document, [("full", "without-fm"), ("full", "without-wc")])
+def _each_lower(*pairs: tuple[str, str], most: bool = False) -> Callable[[ArtefactResult], Finding]:
+    """Judges (lower, higher) pairs among the untuned variants; how the tuned ones fare is said."""
 
+    def judge(document: ArtefactResult) -> Finding:
+        full = settings_of(document, block=ONE_SWITCH)
+        tallies = {ONE_SWITCH: Tally(), AS_PUBLISHED: Tally()}
+        for block, tally in tallies.items():
+            for key, rows in settings_of(document, block=block).items():
+                known = {name: row for name, row in full.get(key, {}).items() if name == "full"} | rows
+                for lower, higher in pairs:
+                    tally.expect_lower(known.get(lower), known.get(higher), GAPS)
+        other = tallies[AS_PUBLISHED]
+        return tallies[ONE_SWITCH].finding(f"{AS_PUBLISHED}: {other.agree} of {other.total}", most=most)
 
-def _effects_add_up(document: ArtefactResult) -> Finding:
-    return _both_blocks(document, [("without-fm", "without-both"), ("without-wc", "without-both")])
-
-
-def _masks_matter_more(document: ArtefactResult) -> Finding:
-    return _both_blocks(document, [("without-wc", "without-fm")], most=True)
-
-
-def _adversaries_lower_bias(document: ArtefactResult) -> Finding:
-    return _both_blocks(document, [("without-wc", "without-discriminator"), ("without-wc", "without-generator")])
-
-
-def _discriminator_matters_more(document: ArtefactResult) -> Finding:
-    return _both_blocks(document, [("without-generator", "without-discriminator")], most=True)
+    return judge
 
 
 # --- Table 6 and Figure 4: clamping -----------------------------------------------------------------------------------
@@ -246,15 +247,18 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(name="rank", text="FairVGNN has the best average rank of the fair methods, with every encoder",
           where="section 5.2.1, Table 3", needs="table3", judge=_best_average_rank),
     Claim(name="modules", text="Each module, masks and clamp, lowers bias", where="section 5.2.2, Table 4",
-          needs="table4", judge=_each_module_lowers_bias),
+          needs="table4", judge=_each_lower(("full", "without-fm"), ("full", "without-wc"))),
     Claim(name="add-up", text="The effects of masks and clamp add up: without both, bias is higher than without one",
-          where="section 5.2.2, Table 4", needs="table4", judge=_effects_add_up),
+          where="section 5.2.2, Table 4", needs="table4",
+          judge=_each_lower(("without-fm", "without-both"), ("without-wc", "without-both"))),
     Claim(name="masks-first", text="Leaving out the masks hurts more than leaving out the clamp, in most cases",
-          where="section 5.2.2, Table 4", needs="table4", judge=_masks_matter_more),
+          where="section 5.2.2, Table 4", needs="table4", judge=_each_lower(("without-wc", "without-fm"), most=True)),
     Claim(name="adversaries", text="Removing discriminator or generator raises bias",
-          where="section 5.3.1, Figure 3", needs="fig3", judge=_adversaries_lower_bias),
+          where="section 5.3.1, Figure 3", needs="fig3",
+          judge=_each_lower(("without-wc", "without-discriminator"), ("without-wc", "without-generator"))),
     Claim(name="discriminator", text="Removing the discriminator raises bias more than removing the generator, in most "
-          "cases", where="section 5.3.1, Figure 3", needs="fig3", judge=_discriminator_matters_more),
+          "cases", where="section 5.3.1, Figure 3", needs="fig3",
+          judge=_each_lower(("without-generator", "without-discriminator"), most=True)),
     Claim(name="adaptive", text="Adaptive clamping has less bias than plain clamping and spectral normalisation",
           where="section 5.3.2, Tables 5 and 6", needs="table6", judge=_adaptive_clamp_is_best),
     Claim(name="threshold", text="A higher clamping threshold means more bias", where="section 5.3.2, Figure 4",
@@ -273,28 +277,6 @@ def findings(documents: Documents, *, only: str | None = None) -> dict[str, tupl
 
 
 # --- parts ------------------------------------------------------------------------------------------------------------
-
-
-def _lower(one: str, other: str, document: ArtefactResult, where: Callable[[str, str | None], bool]) -> Finding:
-    tally = Tally()
-    for (dataset, encoder), rows in settings_of(document).items():
-        if where(dataset, encoder):
-            tally.expect_lower(rows.get(one), rows.get(other), GAPS)
-    return tally.finding()
-
-
-def _both_blocks(document: ArtefactResult, pairs: list[tuple[str, str]], *, most: bool = False) -> Finding:
-    """(lower, higher) pairs among the untuned variants; how the tuned ones fare is said."""
-    tallies = {}
-    for block in (ONE_SWITCH, AS_PUBLISHED):
-        tallies[block] = tally = Tally()
-        full = settings_of(document, block=ONE_SWITCH)
-        for key, rows in settings_of(document, block=block).items():
-            known = {name: row for name, row in full.get(key, {}).items() if name == "full"} | rows
-            for lower, higher in pairs:
-                tally.expect_lower(known.get(lower), known.get(higher), GAPS)
-    other = tallies[AS_PUBLISHED]
-    return tallies[ONE_SWITCH].finding(f"{AS_PUBLISHED}: {other.agree} of {other.total}", most=most)
 
 
 def _trend(at: list[float], rows: list[CellResult], metric: str) -> float | None:

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from functools import cache
 from importlib import resources
 
+from fairview.methods.registry import METHODS
+from fairview.methods.settings import settings_model
 from fairview.paper.cells import Cell
 from fairview.paper.scope import WITHOUT, Scope
 from fairview.study.trials import Trial
@@ -26,9 +28,10 @@ def seconds_of(trial: Trial) -> float:
     method = {"masking": "vanilla"}.get(trial.method, trial.method)
     family = {"bail-no-time": "bail", "credit-large": "credit-small"}.get(trial.dataset, trial.dataset)
     family = family.partition(WITHOUT)[0]
-    per_epoch, epochs = _measured().get(family, {}).get(trial.encoder or "-", {}).get(method, (None, 1))
+    per_epoch = _measured().get(family, {}).get(trial.encoder or "-", {}).get(method)
     if per_epoch is None:
         return _START if trial.encoder is None else _UNKNOWN
+    epochs = settings_model(METHODS[method].method).model_fields["epochs"].default
     return float(_START + per_epoch * trial.settings.get("epochs", epochs))
 
 
@@ -39,5 +42,5 @@ def estimated_seconds(cells: Iterable[Cell], scope: Scope, *, workers: int) -> f
 
 
 @cache
-def _measured() -> dict[str, dict[str, dict[str, tuple[float, int]]]]:
+def _measured() -> dict[str, dict[str, dict[str, float]]]:
     return tomllib.loads(resources.files(__package__).joinpath("seconds.toml").read_text(encoding="utf-8"))

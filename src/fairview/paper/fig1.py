@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fairview.paper.cells import Cell
-from fairview.paper.correlations import correlation_series
+from fairview.paper.fig5 import correlation_series
 from fairview.paper.scope import Scope
 from fairview.propagation.correlation import sensitive_correlation
 

@@ -74,16 +74,6 @@ def statistics(dataset: str) -> Mapping[str, Any]:
     return sizes
 
 
-def title(table: str) -> str:
-    """What a table is about."""
-    return str(numbers()[table]["title"])
-
-
-def notes(table: str) -> tuple[str, ...]:
-    """Where a table disagrees with itself or with another."""
-    return tuple(numbers()[table]["notes"])
-
-
 def printed_ranks() -> dict[tuple[str, str], float]:
     """(encoder, method) -> the printed average rank of Table 3."""
     ranks = numbers()["table3"]["rank"]

@@ -17,6 +17,8 @@ from fairview.paper.numbers import PAPER_METRICS
 from fairview.paper.verdicts import in_words, verdicts
 from fairview.runs.run import csv_cell
 
+SMOKE = "**A smoke test: two epochs per run. The numbers mean nothing.**"
+
 
 @dataclass(frozen=True)
 class PageTable:
@@ -115,7 +117,7 @@ def markdown(document: ArtefactResult, *, checks: PageTable | None = None) -> st
     draws = f"{scope['splits']} stratified splits, " if scope["splits"] else "the published split, "
     lines = [f"# {document.title}", ""]
     if scope["quick"]:
-        lines += ["**A smoke test: two epochs per run. The numbers mean nothing.**", ""]
+        lines += [SMOKE, ""]
     lines += [f"Percent on the test nodes; {draws}seeds 1 to {scope['seeds']}; mean ± standard deviation.", ""]
     for table in tables(document):
         lines += [f"## {table.title}", "", table.markdown(), ""]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from fairview.errors import InputError, command
@@ -11,10 +11,10 @@ from fairview.paper.artefacts import ArtefactResult, documents
 from fairview.paper.cells import MAJORITY, SHOWN, YARDSTICKS, CellResult
 from fairview.paper.checklist import findings
 from fairview.paper.claims import claims_table, settings_of
-from fairview.paper.pages import PageTable, bullet, rank_table, rows_table, wrapped
+from fairview.paper.pages import SMOKE, PageTable, bullet, rank_table, rows_table, wrapped
 from fairview.paper.plain_words import plain_words
 from fairview.paper.table3 import LOWEST_LOSS
-from fairview.study.statistics import INTERVAL_RULE, difference
+from fairview.study.statistics import INTERVAL_RULE, Estimate, difference
 from fairview.undefined import Undefined
 
 TITLES = {
@@ -52,8 +52,6 @@ def results_page(folder: Path) -> str:
     return "\n".join(lines)
 
 
-_SMOKE = "**A smoke test: two epochs per run. The numbers mean nothing.**"
-
 _CLAIM_RULE = (
     "Each claim is checked by comparing means. It holds if nine in ten comparisons agree (more than half where the "
     "paper says *in most cases* or *generally*). It does not hold if fewer than half agree, and is mixed in between. "
@@ -65,9 +63,7 @@ _CLAIM_RULE = (
 def _made_by(main: ArtefactResult, by_stem: Mapping[str, ArtefactResult]) -> list[str]:
     hours = sum(document.seconds for document in by_stem.values()) / 3600
     machine = [main.versions[name] for name in ("processor", "cpu_capability", "platform") if name in main.versions]
-    versions = ", ".join(
-        f"{name} {version}" for name, version in main.versions.items() if version not in machine
-    )  # fmt: skip
+    versions = ", ".join(f"{name} {version}" for name, version in main.versions.items() if version not in machine)
     lines = [
         wrapped(
             "Made by `fairview paper results`; not edited by hand. Percent on the test nodes: mean ± standard "
@@ -80,7 +76,7 @@ def _made_by(main: ArtefactResult, by_stem: Mapping[str, ArtefactResult]) -> lis
         ),
     ]
     if main.scope["quick"]:
-        lines += ["", _SMOKE]
+        lines += ["", SMOKE]
     return lines
 
 
@@ -91,45 +87,38 @@ def _against_plain(document: ArtefactResult) -> list[str]:
     """FairVGNN against the plain model: means with intervals, and the paired difference."""
     where = f"{document.scope['splits']} splits" if document.scope["splits"] else "The published split"
     lines = [f"## {where}: FairVGNN and the plain model", "", wrapped(INTERVAL_RULE), ""]
-    lines += [_SMOKE, ""] if document.scope["quick"] else []
+    lines += [SMOKE, ""] if document.scope["quick"] else []
     table = []
     for (dataset, encoder), rows in settings_of(document, every=True).items():
         fair = rows.get("fairvgnn")
         if fair is None or not fair.values:
             continue
         lead = [dataset, str(encoder)]
-        table.append([*lead, "FairVGNN", *(_interval(fair, metric) for metric in SHOWN)])
+        table.append([*lead, "FairVGNN", *_means(fair)])
         for name in (LOWEST_LOSS, "vanilla"):
             plain = rows.get(name)
             if plain is not None and plain.values:
-                table.append([*lead, name, *(_interval(plain, metric) for metric in SHOWN)])
-                table.append([*lead, f"FairVGNN - {name}", *(_difference(fair, plain, metric) for metric in SHOWN)])
+                paired = [difference(fair.runs, plain.runs, metric) for metric in SHOWN]
+                table.append([*lead, name, *_means(plain)])
+                table.append([*lead, f"FairVGNN - {name}", *(_interval(each, sign="+") for each in paired)])
     table += [
-        [row.cell.dataset, "-", MAJORITY, *(_interval(row, metric) for metric in SHOWN)]
-        for row in _majority_answers(document.rows)
+        [row.cell.dataset, "-", MAJORITY, *_means(row)]
+        for row in document.rows
+        if row.cell.block == YARDSTICKS and row.cell.method == "constant"
     ]
     columns = ["dataset", "encoder", "", *(METRICS[metric].short for metric in SHOWN)]
     return [*lines, PageTable("", columns, table).markdown()]
 
 
-def _majority_answers(rows: Iterable[CellResult]) -> list[CellResult]:
-    return [row for row in rows if row.cell.block == YARDSTICKS and row.cell.method == "constant"]
+def _means(row: CellResult) -> list[str]:
+    return [_interval(row.estimate(metric)) for metric in SHOWN]
 
 
-def _interval(row: CellResult, metric: str) -> str:
-    estimate = row.estimate(metric)
+def _interval(estimate: Estimate, sign: str = "") -> str:
+    """Mean and interval in percent."""
     if isinstance(estimate.mean, Undefined):
         return "undefined"
+    mean = f"{100 * estimate.mean:{sign}.2f}"
     if estimate.low is None or estimate.high is None:
-        return f"{100 * estimate.mean:.2f}"
-    return f"{100 * estimate.mean:.2f} ({100 * estimate.low:.1f} to {100 * estimate.high:.1f})"
-
-
-def _difference(one: CellResult, other: CellResult, metric: str) -> str:
-    paired = difference(one.runs, other.runs, metric)
-    if isinstance(paired.mean, Undefined):
-        return "undefined"
-    ends = (
-        "" if paired.low is None or paired.high is None else f" ({100 * paired.low:+.1f} to {100 * paired.high:+.1f})"
-    )
-    return f"{100 * paired.mean:+.2f}{ends}"
+        return mean
+    return f"{mean} ({100 * estimate.low:{sign}.1f} to {100 * estimate.high:{sign}.1f})"

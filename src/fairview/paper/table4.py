@@ -29,37 +29,26 @@ def cells(scope: Scope) -> list[Cell]:
     for dataset in scope.at_hand():
         planned += yardsticks(dataset, scope)
         for encoder in scope.chosen(ENCODERS):
-            planned += _untuned(dataset, encoder, scope) + _tuned(dataset, encoder, scope)
+            planned += [_cell(variant, dataset, encoder, ONE_SWITCH, scope) for variant in VARIANTS]
+            published = [variant for variant in VARIANTS[1:] if as_published(variant, dataset, encoder) is not None]
+            planned += [_cell(variant, dataset, encoder, AS_PUBLISHED, scope) for variant in published]
     return planned
 
 
-def _untuned(dataset: str, encoder: str, scope: Scope) -> list[Cell]:
-    preset = "paper-table4" if (dataset, encoder) == ("german", "gcn") else "paper"
-    planned = []
-    for variant in VARIANTS:
-        printed = printed_for("table4", dataset, encoder, variant, scope)
+def _cell(variant: str, dataset: str, encoder: str, block: str, scope: Scope) -> Cell:
+    printed = printed_for("table4", dataset, encoder, variant, scope)
+    settings = as_published(variant, dataset, encoder)
+    if block == ONE_SWITCH:
+        preset = "paper-table4" if (dataset, encoder) == ("german", "gcn") else "paper"
+        settings = one_switch(variant, dataset, encoder, preset=preset)
         if variant != "full":
             printed.setdefault("not_compared", "the paper's variant was tuned anew")
-        settings = one_switch(variant, dataset, encoder, preset=preset)
-        planned.append(
-            Cell(
-                dataset=dataset, encoder=encoder, row=variant, method="fairvgnn", settings=settings, block=ONE_SWITCH,
-                **printed,
-            )
-        )  # fmt: skip
-    return planned
-
-
-def _tuned(dataset: str, encoder: str, scope: Scope) -> list[Cell]:
-    planned = []
-    for variant in VARIANTS[1:]:
-        settings = as_published(variant, dataset, encoder)
-        if settings is not None:
-            printed = printed_for("table4", dataset, encoder, variant, scope)
-            planned.append(
-                Cell(
-                    dataset=dataset, encoder=encoder, row=variant, method="fairvgnn", settings=settings,
-                    block=AS_PUBLISHED, **printed,
-                )
-            )  # fmt: skip
-    return planned
+    return Cell(
+        dataset=dataset,
+        encoder=encoder,
+        row=variant,
+        method="fairvgnn",
+        settings=settings or {},
+        block=block,
+        **printed,
+    )
