@@ -142,22 +142,21 @@ def compare(
     methods, encoders = _listed(methods), _listed(encoders)
     _check(graph, seeds, splits, study_seed, workers)
     known = graph.provenance.source if graph.provenance.source in DATASETS else None
-    rows = plan(
-        methods, encoders, dataset=known, preset=preset, selection=selection, changes=changes, plain=plain
-    )  # fmt: skip
-    trials = {row: row.trials(known or OWN, seeds=seeds, splits=splits) for row in rows}
+    dataset = known or OWN
+    rows = plan(methods, encoders, dataset=known, preset=preset, selection=selection, changes=changes, plain=plain)
+    trials = {row: row.trials(dataset, seeds=seeds, splits=splits) for row in rows}
     study = study_document(
-        graph, rows, dataset=known or OWN, seeds=seeds, splits=splits, selection=selection, study_seed=study_seed
+        graph, rows, dataset=dataset, seeds=seeds, splits=splits, selection=selection, study_seed=study_seed
     )
     study |= {"machines": check_extends(folder, study, mixed_machines=mixed_machines)}
     local = [row.label for row in rows if not row.importable]
     everything = [trial for of_row in trials.values() for trial in of_row]
-    finished_trials(everything, {known or OWN: graph}, folder, study_seed=study_seed)  # a journal that does not fit
+    finished_trials(everything, {dataset: graph}, folder, study_seed=study_seed)  # a journal that does not fit
     write_json(folder / "study.json", study)
     with track_live(f"Comparing on {graph.provenance.source}") as update:
         results = run_trials(
             everything,
-            {known or OWN: graph},
+            {dataset: graph},
             folder,
             study_seed=study_seed,
             workers=1 if local else workers,
@@ -166,15 +165,7 @@ def compare(
     outcomes = dict(zip(everything, results, strict=True))
     of_rows = {row: [(trial, outcomes[trial]) for trial in of_row] for row, of_row in trials.items()}
     notes = [*(split_notes if splits == 1 else ()), *machine_notes(study["machines"]), *_local_note(local)]
-    summary = summary_document(
-        graph,
-        of_rows,
-        selection=selection_sentence(rows, selection),
-        seeds=seeds,
-        splits=splits,
-        study_seed=study_seed,
-        notes=notes,
-    )
+    summary = summary_document(graph, of_rows, study, selection=selection_sentence(rows, selection), notes=notes)
     write_tables(folder, everything, results)
     write_json(folder / "summary.json", summary)
     return Comparison(folder, summary, of_rows)

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 from fairview.data.datasets.registry import DATASETS
 from fairview.errors import InputError, Problems, did_you_mean, flag, option, placeholder
 from fairview.methods.encoder_spec import Encoder, encoder_entry
-from fairview.methods.presets import PRESETS, preset_settings
+from fairview.methods.presets import PRESETS, default_preset, preset_settings
 from fairview.methods.registry import MethodEntry, resolve_method, settings_of
 from fairview.methods.settings import check_settings, settings_model
 from fairview.nn.encoders import ENCODERS
@@ -119,12 +119,12 @@ def plan(
         InputError: with all that is wrong.
     """
     problems = Problems()
-    chosen = _tried([CONSTANT, *([PLAIN] if plain else []), *methods], _candidate, problems)
+    compared = [CONSTANT, *([PLAIN] if plain else []), *methods]
+    chosen = _tried(compared, _candidate, problems)
     kinds = [entry.name for entry in _tried(encoders, encoder_entry, problems)]
     if selection not in get_args(Selection):
         problems.add(f"selection: '{selection}'; expected score, loss or own.")
-    by_method = _changes(changes or {}, chosen, [*map(_word, [CONSTANT, PLAIN] if plain else [CONSTANT]),
-                                                 *map(_word, methods)], problems)  # fmt: skip
+    by_method = _changes(changes or {}, chosen, list(map(_word, compared)), problems)
     problems.raise_if_any()
     if preset is not None and preset not in PRESETS:
         raise InputError(f"no preset '{preset}'.{did_you_mean(preset, PRESETS)}")
@@ -247,15 +247,10 @@ def _preset(row: Row, preset: str | None, dataset: str | None) -> dict[str, Any]
         return {"answer": "majority"}  # said, so that trials of 0.1.0, which answered yes, are not taken for it
     if not row.entry.has_presets or row.encoder is None:
         return dict(DATASETS[dataset].published.get(row.method, {})) if dataset is not None else {}
-    if preset is not None:
-        settings = preset_settings(preset, dataset, row.encoder)
-    elif row.encoder not in ENCODERS:
+    if preset is None and row.encoder not in ENCODERS:
         settings = preset_settings("default", None, "gcn")
     else:
-        try:
-            settings = preset_settings("paper", dataset, row.encoder)
-        except InputError:
-            settings = preset_settings("default", dataset, row.encoder)
+        settings = preset_settings(preset or default_preset(dataset, row.encoder), dataset, row.encoder)
     return {name: value for name, value in settings.items() if name != "encoder"}
 
 

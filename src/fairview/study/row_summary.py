@@ -16,7 +16,6 @@ from fairview.study.statistics import (
     INTERVAL_RULE,
     PARETO_RULE,
     RANK_RULE,
-    Estimate,
     RunMetrics,
     difference,
     estimate,
@@ -30,6 +29,8 @@ NEAR_CONSTANT = 0.02
 """A balanced accuracy within this of 1/2 is that of the same answer for everybody."""
 
 UNRANKED = "It gives everybody the same answer: a yardstick, not a competitor."
+
+_PARTS = ("mean", "std", "low", "high")
 
 Outcomes = Sequence[tuple[Trial, Result]]
 
@@ -48,8 +49,10 @@ def summarise_rows(rows: Mapping[Row, Outcomes]) -> tuple[list[dict[str, Any]], 
     described = []
     for row in rows:
         rank, best = places.get(row, (None, False))
-        compared = row.method != PLAIN and row.encoder in plain
-        against = {n: difference(runs[row], plain[row.encoder], n) for n in METRICS} if compared else None
+        against = None
+        if row.method != PLAIN and row.encoder in plain:
+            each_difference = {n: difference(runs[row], plain[row.encoder], n) for n in METRICS}
+            against = {n: {part: d.value(part) for part in ("mean", "low", "high")} for n, d in each_difference.items()}
         described.append(
             {
                 "method": row.method,
@@ -58,44 +61,42 @@ def summarise_rows(rows: Mapping[Row, Outcomes]) -> tuple[list[dict[str, Any]], 
                 "runs": len(runs[row]),
                 "failed": sum(result.failed is not None for _, result in rows[row]),
                 "settings": dict(row.settings),
-                "mean": {name: _plain(each.mean) for name, each in estimates[row].items()},
-                "std": {name: each.std for name, each in estimates[row].items()},
-                "low": {name: each.low for name, each in estimates[row].items()},
-                "high": {name: each.high for name, each in estimates[row].items()},
+                **{part: {n: each.value(part) for n, each in estimates[row].items()} for part in _PARTS},
                 "undefined": {
                     n: each.mean.reason for n, each in estimates[row].items() if isinstance(each.mean, Undefined)
                 },
                 "rank": {part: getattr(rank, part, None) for part in ("utility", "fairness", "average")},
                 "unranked": UNRANKED if rank is None else None,
                 "pareto": best,
-                "difference": None if against is None else {name: _end(each) for name, each in against.items()},
+                "difference": against,
             }
         )
     return described, _notes(rows, described)
 
 
 def summary_document(
-    graph: NodeGraph,
-    rows: Mapping[Row, Outcomes],
-    *,
-    selection: str,
-    seeds: int,
-    splits: int,
-    study_seed: int,
-    notes: Sequence[str] = (),
+    graph: NodeGraph, rows: Mapping[Row, Outcomes], study: Mapping[str, Any], *, selection: str, notes: Sequence[str]
 ) -> dict[str, Any]:
-    """What `summary.json` holds; `notes` come before those of the rows."""
+    """What `summary.json` holds.
+
+    Args:
+        graph: that was compared on.
+        rows: with their outcomes.
+        study: what `study.json` holds.
+        selection: the rule in words.
+        notes: before those of the rows.
+    """
     described, of_rows = summarise_rows(rows)
-    drawn = f"{splits} stratified splits drawn with study seed {study_seed}"
+    drawn = f"{study['splits']} stratified splits drawn with study seed {study['study_seed']}"
     return {
         "kind": "comparison",
         "version": 1,
         "graph": describe_graph(graph),
         "selection": selection,
-        "splits": splits,
-        "split_rule": "the graph's own split" if splits == 1 else drawn,
-        "seeds": seeds,
-        "study_seed": study_seed,
+        "splits": study["splits"],
+        "split_rule": "the graph's own split" if study["splits"] == 1 else drawn,
+        "seeds": study["seeds"],
+        "study_seed": study["study_seed"],
         "metrics": list(METRICS),
         "interval_rule": INTERVAL_RULE,
         "rank_rule": RANK_RULE,
@@ -173,11 +174,3 @@ def _notes(rows: Mapping[Row, Outcomes], described: Sequence[Mapping[str, Any]])
         if numbers["runs"] == 1:
             notes.append(f"{row.label}: a single run has no interval.")
     return list(dict.fromkeys(notes))
-
-
-def _plain(value: Metric) -> float | None:
-    return None if isinstance(value, Undefined) else value
-
-
-def _end(estimated: Estimate) -> dict[str, float | None]:
-    return {"mean": _plain(estimated.mean), "low": estimated.low, "high": estimated.high}

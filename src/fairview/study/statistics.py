@@ -58,6 +58,11 @@ class Estimate:
     low: float | None = None
     high: float | None = None
 
+    def value(self, part: str) -> float | None:
+        """One of the four, for JSON."""
+        number = getattr(self, part)
+        return None if isinstance(number, Undefined) else number
+
 
 def estimate(runs: Sequence[RunMetrics], metric: str) -> Estimate:
     """Mean, standard deviation and interval of a metric; the interval is cut at 0 and 1, as the metric is.

@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -280,19 +280,8 @@ class _Graphs:
     """The graph of the dataset at hand; one at a time is kept, because trials are sorted by dataset."""
 
     def __init__(self, graph_of: GraphOf) -> None:
-        self._get = graph_of.__getitem__ if isinstance(graph_of, Mapping) else graph_of
-        self._last: tuple[str, NodeGraph] | None = None
-        self._sha256: dict[str, str] = {}
-
-    def __call__(self, dataset: str) -> NodeGraph:
-        if self._last is None or self._last[0] != dataset:
-            self._last = dataset, self._get(dataset)
-        return self._last[1]
-
-    def sha256(self, dataset: str) -> str:
-        if dataset not in self._sha256:
-            self._sha256[dataset] = self(dataset).sha256
-        return self._sha256[dataset]
+        self.get = lru_cache(maxsize=1)(graph_of.__getitem__ if isinstance(graph_of, Mapping) else graph_of)
+        self.sha256 = cache(lambda dataset: self.get(dataset).sha256)
 
 
 def _outcomes(
@@ -301,10 +290,10 @@ def _outcomes(
     count = min(available_cores() if workers is None else workers, len(trials))
     if count <= 1:
         for trial in trials:
-            yield trial, run_trial(trial, graphs(trial.dataset), study_seed=study_seed)
+            yield trial, run_trial(trial, graphs.get(trial.dataset), study_seed=study_seed)
         return
     work = partial(run_trial, study_seed=study_seed)
-    with closing(spread(trials, work, key=lambda trial: trial.dataset, shared=graphs, workers=count)) as outcomes:
+    with closing(spread(trials, work, key=lambda trial: trial.dataset, shared=graphs.get, workers=count)) as outcomes:
         yield from outcomes
 
 
