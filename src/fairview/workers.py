@@ -15,7 +15,6 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import Enum
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any, TypeVar
@@ -39,13 +38,9 @@ class _Crash:
     trace: str
 
 
-class _Ready(Enum):
+@dataclass(frozen=True)
+class _Ready:
     """Said once, when all imports are done."""
-
-    READY = 0
-
-
-_READY = _Ready.READY
 
 
 def spread(
@@ -83,7 +78,7 @@ def spread(
                 elif waiting:
                     following = waiting.popleft()
                     worker.give(following, key(following), shared)
-                if answer is not _READY:
+                if not isinstance(answer, _Ready):
                     yield task, answer
     finally:
         for worker in crew:
@@ -169,7 +164,7 @@ def _serve(pipe: Connection, work: Callable[[Any, Any], Any]) -> None:
     """Work until the parent hangs up."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the parent acts on it
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    pipe.send(_READY)
+    pipe.send(_Ready())
     common = None
     while True:
         try:

@@ -116,14 +116,7 @@ class EDITSNetwork(VanillaNetwork):
 
     def __init__(self, method: EDITS, graph: NodeGraph, mask: npt.NDArray[np.float64], pruning: LinkPruning) -> None:
         super().__init__(method, graph)
-        self.kept, self.pruning = self.tensor(mask)[None], pruning
-
-    def draw_masks(self) -> Tensor:
-        return self.kept
-
-    @property
-    def evaluation_masks(self) -> Tensor:
-        return self.kept
+        self.fixed_mask, self.pruning = self.tensor(mask), pruning
 
     @property
     def modules(self) -> dict[str, nn.Module]:

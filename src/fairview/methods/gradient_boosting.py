@@ -89,6 +89,7 @@ class GradientBoosting(Estimator):
         return self
 
 
+@dataclass(kw_only=True, eq=False)
 class Forest:
     """The nodes of all trees in one row of arrays, every parent before its children.
 
@@ -102,19 +103,13 @@ class Forest:
         prior: the log-odds of the positive class.
     """
 
-    def __init__(
-        self,
-        *,
-        channel: npt.NDArray[np.int64],
-        threshold: npt.NDArray[np.float64],
-        left: npt.NDArray[np.int64],
-        right: npt.NDArray[np.int64],
-        value: npt.NDArray[np.float64],
-        roots: npt.NDArray[np.int64],
-        prior: npt.NDArray[np.float64],
-    ) -> None:
-        self.channel, self.threshold, self.left, self.right = channel, threshold, left, right
-        self.value, self.roots, self.prior = value, roots, prior
+    channel: npt.NDArray[np.int64]
+    threshold: npt.NDArray[np.float64]
+    left: npt.NDArray[np.int64]
+    right: npt.NDArray[np.int64]
+    value: npt.NDArray[np.float64]
+    roots: npt.NDArray[np.int64]
+    prior: npt.NDArray[np.float64]
 
     @classmethod
     def grown(cls, trees: list[Any], learning_rate: float, prior: float) -> Forest:

@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from torch import Tensor
-
 from fairview.data.graph import NodeGraph
 from fairview.methods.parameters import Count, Steps
 from fairview.methods.vanilla import Vanilla, VanillaNetwork
@@ -46,11 +44,4 @@ class MaskingNetwork(VanillaNetwork):
         super().__init__(method, graph)
         seen = graph.without_channels([name for name in graph.channels if name not in self.channels])
         masked = mask_by_correlation(seen, method.strategy, method.top_k, hops=method.hops)
-        self.kept = self.tensor((masked.features == seen.features).all(axis=0)[None])
-
-    def draw_masks(self) -> Tensor:
-        return self.kept
-
-    @property
-    def evaluation_masks(self) -> Tensor:
-        return self.kept
+        self.fixed_mask = self.tensor((masked.features == seen.features).all(axis=0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy.typing as npt
 import torch
@@ -26,6 +26,8 @@ from fairview.training.loop import TrainingError
 from fairview.training.randomness import Streams
 from fairview.training.state import State, below, copied, load_modules, module_state, prefixed
 
+Module = TypeVar("Module", bound=nn.Module)
+
 
 class Network(ABC):
     """All that is trained, on one graph. A subclass adds its heads and optimisers, and says what an epoch is.
@@ -34,7 +36,7 @@ class Network(ABC):
         method: the parameters.
         graph: with splits.
         views: number of masks.
-        mask: makes the learnt channel mask from the number of channels; without it the masks are all ones.
+        mask: makes the learnt channel mask from the number of channels; without it `fixed_mask` is used.
     """
 
     notes: tuple[str, ...] = ()
@@ -59,7 +61,7 @@ class Network(ABC):
         self.mask.to(self.device, self.dtype)
         self.width = output_width(self.encoder, self.inputs)
         self.classifier = self.head("classifier", 1)
-        self.clamp_mask = self.ones(len(self.channels))
+        self.clamp_mask = self.fixed_mask = self.tensor([1.0] * len(self.channels))
         self.evaluation_noise = self.mask.noise(views, self.streams["evaluation"])
         train, val = training_rows(graph), (graph.split("val") & graph.labelled).nonzero()[0]
         self.train_rows, self.train_labels = self.path.on(train), self.tensor(graph.labels[train])
@@ -72,23 +74,24 @@ class Network(ABC):
 
     # --- parts --------------------------------------------------------------------------------------------------------
 
-    def head(self, name: str, outputs: int) -> nn.Linear:
-        """A linear layer whose first weights depend on the seed and its name alone."""
+    def drawn(self, name: str, make: Callable[[], Module]) -> Module:
+        """A module whose first weights depend on the seed and its name alone."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.streams.seed(name))
-            return nn.Linear(self.width, outputs).to(self.device, self.dtype)
+            return make().to(self.device, self.dtype)
+
+    def head(self, name: str, outputs: int) -> nn.Linear:
+        """A linear layer behind the encoder."""
+        return self.drawn(name, lambda: nn.Linear(self.width, outputs))
 
     def tensor(self, values: npt.ArrayLike) -> Tensor:
         """Numbers of the graph, where and as the network computes."""
         return torch.tensor(values, dtype=self.dtype, device=self.device)
 
-    def ones(self, *shape: int) -> Tensor:
-        return torch.ones(shape, dtype=self.dtype, device=self.device)
-
     def draw_masks(self) -> Tensor:
-        """K fresh masks with gradients to their scores; ones without feature masks."""
+        """K fresh masks with gradients to their scores; without learnt masks the fixed one, of ones or a subclass's."""
         if not self.masked:
-            return self.ones(self.views, len(self.channels))
+            return self.fixed_mask.repeat(self.views, 1)
         masks: Tensor = self.mask(self.mask.noise(self.views, self.streams["mask"]))
         return masks
 
@@ -96,7 +99,7 @@ class Network(ABC):
     def evaluation_masks(self) -> Tensor:
         """The K masks of evaluation: one draw of noise for the whole run, rounded with the scores as they are now."""
         if not self.masked:
-            return self.ones(1, len(self.channels))
+            return self.fixed_mask[None]
         return self.mask.rounded(self.evaluation_noise)
 
     def updates(self, phase: str) -> Sequence[str]:

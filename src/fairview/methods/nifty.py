@@ -90,7 +90,7 @@ class NIFTYNetwork(VanillaNetwork):
             self.notes = (f"NIFTY: its counterfactual view is empty: {reason}.",)
         self.free = FreeWeights(self.encoder, normalise=method.normalise_weights)
         self.encoding = Encoding(self.encoder, len(self.channels), self.width).to(self.device, self.dtype)
-        self.predictor = self.make_predictor()
+        self.predictor = self.drawn("predictor", self.make_predictor)
         heads = nn.ModuleList([self.classifier, self.predictor])
         trained = [*self.free.parameters(), *self.free.others, *heads.parameters()]
         self.optimisers = {"all": Adam(trained, method.learning_rate, weight_decay=method.weight_decay)}
@@ -105,14 +105,9 @@ class NIFTYNetwork(VanillaNetwork):
         return choose_path(self.encoder, view, self.method.path).on(rows)
 
     def make_predictor(self) -> nn.Sequential:
-        """t: a hidden layer with BatchNorm; its first weights depend on the seed alone."""
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.streams.seed("predictor"))
-            inner = self.method.projection
-            made = nn.Sequential(
-                nn.Linear(self.width, inner), nn.BatchNorm1d(inner), nn.ReLU(), nn.Linear(inner, self.width)
-            )
-            return made.to(self.device, self.dtype)
+        """t: a hidden layer with BatchNorm."""
+        inner, outer = self.method.projection, self.width
+        return nn.Sequential(nn.Linear(outer, inner), nn.BatchNorm1d(inner), nn.ReLU(), nn.Linear(inner, outer))
 
     @property
     def training_modules(self) -> dict[str, nn.Module]:
@@ -184,11 +179,9 @@ class Views:
         values = features_like(graph, channels)[:, own]
         self.counterfactual = Counterfactual(values, graph.sensitive) if own.any() else None
         self.links = Links(graph.adjacency)
-        self.shared = (
-            None
-            if inputs.operator is None
-            else SharedOperator(self.links, inputs.operator, dtype=inputs.dtype, device=inputs.device)
-        )
+        self.shared = None
+        if inputs.operator is not None:
+            self.shared = SharedOperator(self.links, inputs.operator, dtype=inputs.dtype, device=inputs.device)
 
     def draw(self, generator: torch.Generator) -> tuple[PerturbedInputs, PerturbedInputs]:
         return self.view(generator, flip=False), self.view(generator, flip=True)

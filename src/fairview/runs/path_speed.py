@@ -64,19 +64,15 @@ def max_gradient_difference(graph: NodeGraph, settings: dict[str, Any]) -> float
     ]
     worst = 0.0
     for general, fast in zip(*gradients, strict=True):
-        largest = max(float(gradient.abs().max()) for gradient in general if gradient is not None)
+        largest = max(float(gradient.abs().max()) for gradient in general)
         for one, other in zip(general, fast, strict=True):
-            if one is None and other is None:
-                continue
-            given = one if one is not None else torch.zeros_like(other)
-            gap = float((given - (other if other is not None else torch.zeros_like(given))).abs().max())
             # a bias before BatchNorm has no effect: its gradient is rounding in one path and absent in the other
-            own = float(given.abs().max())
-            worst = max(worst, gap / (own if own > 1e-9 * largest else largest))
+            size = float(one.abs().max())
+            worst = max(worst, float((one - other).abs().max()) / (size if size > 1e-9 * largest else largest))
     return worst
 
 
-def _gradients(network: FairVGNNNetwork) -> list[list[torch.Tensor | None]]:
+def _gradients(network: FairVGNNNetwork) -> list[tuple[torch.Tensor, ...]]:
     masks = network.draw_masks()
     losses = [
         discriminator_loss(network.those_known.logits(masks, network.discriminator), network.groups),
@@ -84,7 +80,7 @@ def _gradients(network: FairVGNNNetwork) -> list[list[torch.Tensor | None]]:
         generator_loss(network.everyone.logits(masks, network.discriminator), masks, density_weight=0.5),
     ]
     parameters = [p for module in network.modules.values() for p in module.parameters() if p.requires_grad]
-    return [list(torch.autograd.grad(loss, parameters, allow_unused=True, retain_graph=True)) for loss in losses]
+    return [torch.autograd.grad(loss, parameters, retain_graph=True, materialize_grads=True) for loss in losses]
 
 
 def _seconds_per_epoch(model: FairVGNN, graph: NodeGraph) -> tuple[float, int]:
