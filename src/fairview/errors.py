@@ -25,9 +25,8 @@ _FLAGS = {
 }
 """Parameters whose flag has another name."""
 
-_SEAL = secrets.token_hex(
-    8
-)  # drawn anew in each process: no data can contain it, and so none can pass for a placeholder
+# drawn anew in each process: no data can contain it, and so none can pass for a placeholder
+_SEAL = secrets.token_hex(8)
 _PLACEHOLDER = re.compile(f"{_SEAL}<(.*?){_SEAL}[|](.*?){_SEAL}>", re.DOTALL)
 
 

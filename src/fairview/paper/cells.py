@@ -12,7 +12,7 @@ from fairview.paper.numbers import PAPER_METRICS, Number, Printed, paper_dataset
 from fairview.paper.scope import WITHOUT, Scope
 from fairview.study.statistics import Estimate, RunMetrics, estimate
 from fairview.study.trials import Result, Trial, TrialNotice, finished_trials, run_trials
-from fairview.undefined import Metric, Undefined
+from fairview.undefined import Undefined
 
 SHOWN = (*PAPER_METRICS, "balanced_accuracy", "false_positive_rate")
 NOT_IN_PAPER = "not in the paper"
@@ -49,6 +49,11 @@ class Cell:
     facts: Mapping[str, Any] = field(default_factory=dict)
     masked: str = ""
 
+    @property
+    def compared(self) -> bool:
+        """Whether it is set against the paper's numbers."""
+        return self.printed is not None and not self.not_compared
+
     def trials(self, scope: Scope) -> list[Trial]:
         """One per split and seed. A method without a seed of its own needs no more than one seed."""
         if self.method not in METHODS:
@@ -83,8 +88,10 @@ class CellResult:
     @property
     def runs(self) -> list[RunMetrics]:
         """For `fairview.study.statistics`."""
+        absent = Undefined("undefined on the test nodes")
+        metrics = {name: [absent if value is None else value for value in runs] for name, runs in self.values.items()}
         return [
-            RunMetrics(split, seed, {name: _metric(values[place]) for name, values in self.values.items()})
+            RunMetrics(split, seed, {name: of_runs[place] for name, of_runs in metrics.items()})
             for place, (split, seed) in enumerate(self.draws)
         ]
 
@@ -193,10 +200,6 @@ def _row(cell: Cell, trials: Sequence[Trial], by_trial: Mapping[str, Result]) ->
         return CellResult(cell, seconds=seconds, reason=f"{len(failed)} of {len(results)} runs failed: {failed[0]}")
     values = {name: tuple(result.metrics["test"].get(name) for result in results) for name in SHOWN}
     return CellResult(cell, tuple((trial.split, trial.seed) for trial in trials), values, seconds)
-
-
-def _metric(value: float | None) -> Metric:
-    return Undefined("undefined on the test nodes") if value is None else value
 
 
 Cells = Callable[[Scope], list[Cell]]

@@ -47,13 +47,13 @@ def _bias_falls(document: ArtefactResult) -> Finding:
     tally, trends = Tally(), []
     for encoder in ("mlp", "gcn"):
         rows = [row for row in document.rows if row.cell.encoder == encoder and "rank" in row.cell.facts]
+        masked = [row for row in rows if row.cell.masked]
         nothing = next((row for row in rows if row.cell.facts["rank"] == 0), None)
         for row in rows:
             if row.cell.facts["rank"] in (2, 3, 4):
                 tally.expect_lower(row, nothing, GAPS)
         for metric in GAPS:
-            trend = _trend([abs(row.cell.facts.get("correlation", 0.0)) for row in rows if row.cell.masked],
-                           [row for row in rows if row.cell.masked], metric)  # fmt: skip
+            trend = _trend([abs(row.cell.facts.get("correlation", 0.0)) for row in masked], masked, metric)
             if trend is not None:
                 tally.count(trend < -TREND, f"{encoder} trend of {METRICS[metric].short}")
                 trends.append(f"{encoder} {METRICS[metric].short} {trend:+.2f}")
@@ -219,13 +219,11 @@ def _homophily_slows_change(document: ArtefactResult) -> Finding:
     return tally.finding("; ".join(evidence))
 
 
-def _linear_cost(_: ArtefactResult) -> Finding:
-    return Finding(
-        "mixed",
-        "measured by `python -m benchmarks.growth` (docs/speed.md), 10⁴ to 10⁶ nodes: GCN and GIN grow linearly or "
-        "slower, SAGE faster",
-    )
-
+_COST = Finding(
+    "mixed",
+    "measured by `python -m benchmarks.growth` (docs/speed.md), 10⁴ to 10⁶ nodes: GCN and GIN grow linearly or "
+    "slower, SAGE faster",
+)
 
 CLAIMS: tuple[Claim, ...] = (
     Claim(name="bias-remains", text="Bias remains when the sensitive channel is masked", where="section 3",
@@ -265,15 +263,13 @@ CLAIMS: tuple[Claim, ...] = (
           needs="fig4", judge=_higher_threshold_more_bias),
     Claim(name="homophily", text="Higher homophily, slower change of the correlations", where="appendix D.2, Figure 5",
           needs="fig5", judge=_homophily_slows_change, trained=False),
-    Claim(name="cost", text="An epoch costs O(V + E)", where="section 4.3", needs="", judge=_linear_cost),
+    Claim(name="cost", text="An epoch costs O(V + E)", where="section 4.3", needs="", judge=lambda _: _COST),
 )  # fmt: skip
 
 
 def findings(documents: Documents, *, only: str | None = None) -> dict[str, tuple[Claim, Finding]]:
     """By the claim's name; `only` those that a table or figure is the evidence of."""
-    return {
-        claim.name: (claim, claim.finding(documents)) for claim in CLAIMS if only is None or claim.needs == only
-    }  # fmt: skip
+    return {claim.name: (claim, claim.finding(documents)) for claim in CLAIMS if only in (None, claim.needs)}
 
 
 # --- parts ------------------------------------------------------------------------------------------------------------

@@ -52,11 +52,11 @@ def judge(metric: str, ours: float | None, printed: Number, *, own_std: float | 
 
 def verdicts(row: CellResult) -> dict[str, MetricVerdict]:
     """By metric; empty where the row is not compared."""
-    if row.cell.printed is None or row.cell.not_compared or row.reason:
+    if not row.cell.compared or row.reason:
         return {}
     return {
         metric: judge(metric, row.mean(metric), printed, own_std=row.std(metric) if len(row.draws) > 1 else None)
-        for metric, printed in row.cell.printed.items()
+        for metric, printed in (row.cell.printed or {}).items()
     }
 
 
@@ -66,7 +66,7 @@ def in_words(row: CellResult) -> str:
         return row.reason
     if row.cell.not_compared == NOT_IN_PAPER:
         return NOT_IN_PAPER
-    if row.cell.not_compared or row.cell.printed is None:
+    if not row.cell.compared:
         return f"not compared: {row.cell.not_compared}"
     judged = verdicts(row)
     parts = []
@@ -88,8 +88,7 @@ def shortfalls(document: ArtefactResult) -> list[str]:
     """What of a table is not as good as the paper's: compared rows that are worse or lack runs, sizes that differ."""
     short = []
     for row in document.rows:
-        lacks_runs = bool(row.reason) and row.cell.printed is not None and not row.cell.not_compared
-        if lacks_runs or falls_short(row):
+        if (row.reason and row.cell.compared) or falls_short(row):
             words = [document.name, row.cell.dataset, row.cell.encoder or "", row.cell.block, row.cell.row]
             short.append(f"{' '.join(word for word in words if word)} ({in_words(row)})")
     differing = [record for record in document.series if str(record.get("verdict", "")).startswith("differs")]
@@ -99,8 +98,7 @@ def shortfalls(document: ArtefactResult) -> list[str]:
 
 def is_compared(document: ArtefactResult) -> bool:
     """Whether anything of it is set against the paper's numbers."""
-    rows = any(row.cell.printed is not None and not row.cell.not_compared for row in document.rows)
-    return rows or any("verdict" in record for record in document.series)
+    return any(row.cell.compared for row in document.rows) or any("verdict" in record for record in document.series)
 
 
 def _signed(difference: float | None) -> str:

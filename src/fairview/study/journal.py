@@ -11,6 +11,7 @@ import io
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from types import TracebackType
@@ -63,7 +64,14 @@ class Journal:
         journal = cls(path, stream)
         try:
             _lock(stream, path)
-            journal._begin({"journal": FORMAT, "versions": result_versions(), **identity})
+            header = {"journal": FORMAT, "versions": result_versions(), **identity}
+            whole = journal._load(header)
+            if whole is not None:
+                journal.torn = True
+                stream.truncate(whole)
+                os.fsync(stream.fileno())
+            if stream.seek(0, os.SEEK_END) == 0:
+                journal.append(header)
         except BaseException:
             stream.close()
             raise
@@ -91,7 +99,8 @@ class Journal:
             self._stream.flush()
             os.fsync(self._stream.fileno())
         except OSError as error:
-            self._undo(place)
+            with suppress(OSError):  # a line that stays torn will be noticed when the journal is opened next
+                os.ftruncate(self._stream.fileno(), place)
             raise FairviewError(f"{self.path}: can't be written ({error.strerror or error}).") from None
 
     def __enter__(self) -> Self:
@@ -103,15 +112,6 @@ class Journal:
         self._stream.close()
 
     # --- reading ------------------------------------------------------------------------------------------------------
-
-    def _begin(self, header: dict[str, Any]) -> None:
-        whole = self._load(header)
-        if whole is not None:
-            self.torn = True
-            self._stream.truncate(whole)
-            os.fsync(self._stream.fileno())
-        if self._stream.seek(0, os.SEEK_END) == 0:
-            self.append(header)
 
     def _load(self, header: dict[str, Any]) -> int | None:
         """Fill `entries`; where a torn last line begins, if there is one."""
@@ -142,13 +142,6 @@ class Journal:
         raise InputError(
             f"{self.path}: belongs to another study ({differences}). Their numbers don't mix: use another folder."
         )
-
-    def _undo(self, place: int) -> None:
-        """After a write that failed half-way, for example on a full disk."""
-        try:
-            os.ftruncate(self._stream.fileno(), place)
-        except OSError:  # the torn line will be noticed when the journal is opened next
-            return
 
 
 def encode(entry: Mapping[str, Any]) -> bytes:

@@ -106,13 +106,12 @@ def plan(
     """The rows of a comparison: methods without encoder first, then encoder by encoder.
 
     Args:
-        methods: names, `module:Class`, classes or instances; the majority answer and the plain model are added. An
-            instance keeps its settings and its encoder.
-        encoders: for the methods that have one: built-in names, `module:factory`, factories or modules.
+        methods: as for `compare`, like all that is not said here.
+        encoders: for the methods that have one.
         dataset: a known one, for FairVGNN's and EDITS' settings.
-        preset: of FairVGNN; by default `paper` where it has a cell for the dataset and encoder, else `default`.
+        preset: of FairVGNN.
         selection: `score` or `loss`, for all methods that can choose; or each method's `own` default.
-        changes: {method: {parameter: value}}; a method of your own may be called by its class or the class's name.
+        changes: {method: {parameter: value}}.
         plain: whether to add the plain model.
 
     Raises:
@@ -162,10 +161,11 @@ def selection_sentence(rows: Sequence[Row], selection: Selection) -> str:
         return f"One rule for all: every method with epochs keeps the one with the largest {SCORE}."
     if not by_score:
         return "One rule for all: every method with epochs keeps the one with the lowest loss on the validation nodes."
+    losses, scores = (", ".join(resolve_method(name).words for name in names) for names in (by_loss, by_score))
     why = "Each method by its own default" if selection == "own" else "Not one rule for all"
     return (
-        f"{why}: {_words(by_loss)} keeps the epoch with the lowest loss on the validation nodes, "
-        f"{_words(by_score)} the one with the largest {SCORE}. Compare them with care."
+        f"{why}: {losses} keeps the epoch with the lowest loss on the validation nodes, {scores} the one with the "
+        f"largest {SCORE}. Compare them with care."
     )
 
 
@@ -197,10 +197,6 @@ def _candidate(method: Any) -> _Candidate:
     encoder = settings.get("encoder")
     kept = {name: value for name, value in settings.items() if name not in ("encoder", "seed", "threads", "device")}
     return entry, kept, None if encoder is None else encoder_entry(encoder).name
-
-
-def _words(methods: Sequence[str]) -> str:
-    return ", ".join(resolve_method(name).words for name in methods)
 
 
 def _word(method: Any) -> str:
