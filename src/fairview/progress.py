@@ -65,12 +65,6 @@ def track_live(description: str) -> Iterator[Update]:
 # --- one bar ----------------------------------------------------------------------------------------------------------
 
 
-class _Drawing(Protocol):
-    def update(self, completed: int, total: int, text: str) -> None: ...
-
-    def close(self) -> None: ...
-
-
 class _Bar:
     """Draws itself late, if there is a place and no other bar holds it."""
 
@@ -80,7 +74,7 @@ class _Bar:
         self._description = description
         self._draw_after = perf_counter() + DELAY_SECONDS
         self._draw = _place()
-        self._drawing: _Drawing | None = None
+        self._drawing: _TerminalBar | _NotebookBar | None = None
 
     def update(self, completed: int, total: int, text: str = "") -> None:
         if self._draw is None:
@@ -97,7 +91,7 @@ class _Bar:
             self._drawing.close()
 
 
-def _place() -> Callable[[str], _Drawing] | None:
+def _place() -> type[_TerminalBar | _NotebookBar] | None:
     """How to draw here; None where nobody would see it, or where several processes would draw over each other."""
     if parent_process() is not None:
         return None

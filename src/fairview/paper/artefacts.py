@@ -186,17 +186,13 @@ def _earlier(path: Path, scope: Scope) -> ArtefactResult | None:
     if not path.exists():
         return None
     held = ArtefactResult.load(path)
-    if (held.scope["quick"], held.scope["seeds"]) == (scope.quick, scope.seeds):
-        return held
-    if held.scope["quick"]:
-        return None
-    if scope.quick or held.scope["seeds"] > scope.seeds:
+    quick, seeds = held.scope["quick"], held.scope["seeds"]
+    if not quick and (scope.quick or seeds > scope.seeds):
         now = "a smoke test" if scope.quick else f"{scope.seeds} seeds"
         raise InputError(
-            f"{path}: holds results of {held.scope['seeds']} seeds, which {now} would replace. Use another "
-            f"{option('folder')}."
+            f"{path}: holds results of {seeds} seeds, which {now} would replace. Use another {option('folder')}."
         )
-    return None
+    return held if (quick, seeds) == (scope.quick, scope.seeds) else None
 
 
 def _key(cell: Cell) -> tuple[str | None, ...]:

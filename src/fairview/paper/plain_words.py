@@ -28,9 +28,9 @@ def plain_words(
     """The sentences that belong on top of the page.
 
     Args:
-        main: PageTable 3 on the published split.
+        main: Table 3 on the published split.
         claims: the checklist.
-        several: PageTable 3 on repeated splits.
+        several: Table 3 on repeated splits.
     """
     if main.scope["quick"]:
         return ["A smoke test says nothing."]

@@ -30,7 +30,7 @@ def results_page(folder: Path) -> str:
     """The page, from what the folder holds; what was not run is said to be so.
 
     Raises:
-        InputError: PageTable 3 was not run.
+        InputError: Table 3 was not run.
     """
     by_stem = documents(folder)
     main = by_stem.get("table3")

@@ -136,14 +136,11 @@ def pareto(rows: Sequence[Mapping[str, Metric]]) -> list[bool]:
         [True, False, True]
     """
     points = [(_mean_of(row, UTILITY), _mean_of(row, GAPS)) for row in rows]
-    known = [(u, g) for u, g in points if not isinstance(u, Undefined) and not isinstance(g, Undefined)]
 
     def is_beaten(utility: float, gap: float) -> bool:
-        return any(u >= utility and g <= gap and (u > utility or g < gap) for u, g in known)
+        return any(u >= utility and g <= gap and (u > utility or g < gap) for u, g in points)
 
-    return [
-        not isinstance(u, Undefined) and not isinstance(g, Undefined) and not is_beaten(u, g) for u, g in points
-    ]  # fmt: skip
+    return [not math.isnan(utility + gap) and not is_beaten(utility, gap) for utility, gap in points]
 
 
 # --- parts ------------------------------------------------------------------------------------------------------------
@@ -174,10 +171,10 @@ def _places(values: Sequence[Metric], *, largest_first: bool) -> npt.NDArray[np.
     return np.asarray(stats.rankdata(keys, method="average"), dtype=np.float64)
 
 
-def _mean_of(row: Mapping[str, Metric], names: Sequence[str]) -> Metric:
-    values = [row[name] for name in names]
-    lacking = [value for value in values if isinstance(value, Undefined)]
-    return lacking[0] if lacking else _round(float(np.mean([v for v in values if not isinstance(v, Undefined)])))
+def _mean_of(row: Mapping[str, Metric], names: Sequence[str]) -> float:
+    """NaN, which is neither larger nor smaller than any number, if one of them is undefined."""
+    values = [math.nan if isinstance(value := row[name], Undefined) else value for name in names]
+    return _round(float(np.mean(values)))
 
 
 def _minus(one: Metric, other: Metric) -> Metric:
