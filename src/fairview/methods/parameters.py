@@ -51,7 +51,8 @@ def document_parameters(method: type) -> None:
     words: dict[str, str] = {}
     for kind in method.__mro__:
         section = _SECTION.search(inspect.cleandoc(vars(kind).get("__doc__") or "") + "\n")
-        words = (dict(_ENTRY.findall(section[1])) if section else {}) | words
+        for name, text in _ENTRY.findall(section[1]) if section else ():
+            words.setdefault(name, text)
     taken = inspect.signature(method).parameters if "__init__" in vars(method) else words  # a dataclass takes them all
     names = [name for name in taken if name in words]
     if not names:

@@ -138,14 +138,12 @@ def plan(
                 rows.append((Row(name, kind), settings))
     complete = []
     for row, settings in rows:
-        try:
+        with problems.collecting():
             base = _preset(row, preset, dataset) if settings is None else settings
             whole = base | _rule(row.method, selection) | by_method.get(row.method, {})
             named = {"encoder": row.encoder} if row.encoder in ENCODERS else {}
             check_settings(row.entry.method, whole | named)
             complete.append(Row(row.method, row.encoder, whole))
-        except InputError as error:
-            problems.absorb(error)
     problems.raise_if_any()
     return _told_apart(complete)
 
@@ -179,13 +177,9 @@ def _tried(given: Sequence[Any], resolve: Callable[[Any], Any], problems: Proble
     """What each one stands for, without repeats; those that stand for nothing are problems."""
     resolved: list[Any] = []
     for item in given:
-        try:
-            one = resolve(item)
-        except InputError as error:
-            problems.absorb(error)
-            continue
-        if one not in resolved:
-            resolved.append(one)
+        with problems.collecting():
+            if (one := resolve(item)) not in resolved:
+                resolved.append(one)
     return resolved
 
 
