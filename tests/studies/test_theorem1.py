@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.stats import norm
 
-from fairview.leakage.theorem1 import Game
+from studies.theorem1 import Game
 from fairview.nn.losses import balanced_weights, discriminator_loss
 
 GRID = np.linspace(0, 1, 21).tolist()
