@@ -11,7 +11,7 @@ from fairview.errors import FairviewError
 from fairview.metrics.evaluation import Evaluation
 from fairview.training.selection import Rule
 from fairview.training.state import State
-from fairview.undefined import Undefined
+from fairview.undefined import plain
 
 
 class TrainingError(FairviewError):
@@ -101,7 +101,7 @@ class Loop:
         if number == 1:
             progress.left_out = self.rule.left_out(evaluation)
         snapshot = trainee.snapshot() if score > progress.best_score else None
-        metrics = {name: None if isinstance(value, Undefined) else value for name, value in evaluation.metrics.items()}
+        metrics = {name: plain(value) for name, value in evaluation.metrics.items()}
         progress.history.append({"epoch": number, "loss": losses, "val": metrics, "score": score})
         if snapshot is not None:  # after the history, so that Ctrl-C never leaves a best epoch that is not in it
             progress.best_score, progress.best_epoch, progress.best = score, number, snapshot
