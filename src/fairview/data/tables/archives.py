@@ -59,12 +59,6 @@ def read_bytes(path: str | Path, *, limit: int = DEFAULT_LIMIT) -> bytes:
     return content
 
 
-def read_gzip(path: str | Path, *, limit: int = DEFAULT_LIMIT) -> bytes:
-    """The expanded content of a gzip file."""
-    path = Path(path)
-    return gunzip(_read_file(path, limit), limit=limit, name=path.name)
-
-
 def gunzip(content: bytes, *, limit: int = DEFAULT_LIMIT, name: str = "gzip data") -> bytes:
     """Expand gzip data: one member after the other, as `gzip` writes when files are joined; zero padding is skipped.
 

@@ -73,10 +73,10 @@ def open_tables(
         table = read_table(nodes, name="nodes", separator=separator, encoding=encoding)
         if id_column is None and "id" in table.columns:
             id_column = "id"
-        ids = None if id_column is None else read_ids(table, id_column, problems)
         if id_column is None:
             notes.append(f"{table.name}: no id column; the row numbers from 0 are the ids")
-        if ids is not None:
+        else:
+            ids = read_ids(table, id_column)
             order = id_order(ids)
             ids = tuple(ids[k] for k in order.tolist())
             table = Table(table.name, table.frame[order], table.sha256)
