@@ -72,18 +72,9 @@ def bootstrap(
     level: float,
     seed: int,
 ) -> dict[str, Interval | Undefined]:
-    """An interval for every metric.
+    """An interval for every metric: `metrics` and `counts` are those of the data itself.
 
-    Args:
-        labels: 0 or 1 per node.
-        scores: one per node.
-        cells: each node's place in the flattened counts.
-        counts: of the data itself, the unknown group first, shape (1 + groups, 2, 2).
-        metrics: the values on the data itself.
-        groups: names of the groups in the counts.
-        resamples: how many times to draw.
-        level: of the interval, 0.95 for 95 %.
-        seed: of the draws.
+    The unknown group comes first in the counts, shape (1 + groups, 2, 2); `cells` has each node's place in them.
     """
     level, resamples = float(level), operator.index(resamples)
     if not 0 < level < 1:

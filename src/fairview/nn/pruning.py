@@ -35,13 +35,7 @@ _ROUNDING = 1e-9
 
 
 class LinkPruning(nn.Module):
-    """The critic's directions and the cutoff: all that is needed to prune any graph with the same channels.
-
-    Args:
-        groups: number of critics.
-        hops: H.
-        channels: number of channels.
-    """
+    """The critic's directions and the cutoff: all that is needed to prune any graph with the same channels."""
 
     directions: Tensor  # (groups, hops + 1, channels)
     centre: Tensor  # (groups,), f̄ of the training graph

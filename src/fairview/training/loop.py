@@ -58,19 +58,12 @@ class Progress:
 
 @dataclass(frozen=True)
 class Loop:
-    """Train, validate, keep the best.
+    """Train, validate, keep the best."""
 
-    Attributes:
-        epochs: how many at most.
-        rule: which epoch is the best.
-        patience: stop after so many epochs without a better one; None never does.
-        watch: called after every epoch with the progress so far; for progress bars and checkpoints.
-    """
-
-    epochs: int
-    rule: Rule
-    patience: int | None = None
-    watch: Callable[[Progress], None] | None = None
+    epochs: int  # at most
+    rule: Rule  # says which epoch is the best
+    patience: int | None = None  # stop after so many epochs without a better one; None never does
+    watch: Callable[[Progress], None] | None = None  # called after every epoch: progress bars and checkpoints
 
     def run(self, trainee: Trainee, progress: Progress | None = None) -> Progress:
         """From where `progress` stands to the end. Ctrl-C keeps the best state so far, if there is one."""

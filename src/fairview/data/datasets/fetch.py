@@ -33,12 +33,8 @@ _CHUNK = 64 * 1024
 def fetch(urls: str | Sequence[str], target: str | Path, *, sha256: str, limit: int, timeout: float = 30.0) -> Path:
     """Download a file, check it, and put it in place atomically. A file that lies at the target stays until then.
 
-    Args:
-        urls: the address, or several that are tried in turn while one can't be reached; https, or http on this machine.
-        target: where the file goes; its folder is made if need be.
-        sha256: all 64 digits of the expected hash.
-        limit: bytes that are accepted at most.
-        timeout: seconds without any answer.
+    Several addresses are tried in turn; each is https, or http on this machine. `timeout` is in seconds without any
+    answer, and `limit` the most bytes that are accepted.
 
     Raises:
         DataNotFoundError: no address gave a whole file (no network, an error status, a broken connection, a timeout).

@@ -30,14 +30,7 @@ def published_graph(
 ) -> NodeGraph:
     """The graph with its published split. The sensitive attribute is a channel, and the only one left unscaled.
 
-    Args:
-        dataset: says what the columns mean; the sensitive one holds 0 and 1.
-        table: of the nodes.
-        edges: pairs of rows.
-        *notes: where the edges come from, for the provenance.
-        sha256: of the files that were read.
-        drop: columns that are not channels.
-        scaling: of the other channels.
+    The table's sensitive column holds 0 and 1; the edges are pairs of rows, and the notes say where they come from.
     """
     graph = read_graph(
         table,

@@ -69,11 +69,7 @@ def planted_channels(
 ) -> FloatArray:
     """Features of mean 0 and variance 1, shape (n, d), that have the correlations that `channels` ask for.
 
-    Args:
-        channels: what to plant, one entry for each column.
-        adjacency: the links, symmetric.
-        sensitive: group of each node, codes from 0; every group has a node.
-        rng: where the randomness comes from.
+    The links are symmetric; `sensitive` has the group of each node, codes from 0, and every group has a node.
 
     Raises:
         InputError: a correlation after the hop is out of reach on this graph; says what can be reached.

@@ -159,13 +159,7 @@ def parse_csv(
 ) -> pl.DataFrame:
     """Every cell as text, empty ones null. Rows of another length than the first are errors with their lines.
 
-    Args:
-        text: as `decode` gives it.
-        name: of the file, for messages.
-        separator: one character.
-        header: whether the first row names the columns.
-        quotes: whether cells may be in double quotes.
-        first_line: the number that the first line of `text` has in the file.
+    `text` is what `decode` gives, `first_line` the number that its first line has in the file called `name`.
     """
     if len(separator) != 1 or not separator.isascii() or separator in '"\n\r\0':
         raise InputError(f"{name}: {option('separator')} must be one plain character, got {separator!r}.")
@@ -194,8 +188,7 @@ def _check_structure(
 ) -> tuple[int, int]:
     """Quotes that close, and rows as long as the first; in a few passes over the bytes, whatever the size.
 
-    Returns:
-        how many rows there are, the header among them, and how many cells each has.
+    Returns how many rows there are, the header among them, and how many cells each has.
     """
     data = np.frombuffer(text, dtype=np.uint8)
     line_ends = np.flatnonzero(data == ord("\n"))

@@ -14,21 +14,13 @@ from fairview.errors import InputError, Problems
 
 @dataclass(frozen=True)
 class Tables:
-    """The node table, ordered by id, and the edge table if there is one.
+    """The node table, ordered by id, and the edge table if there is one."""
 
-    Attributes:
-        reader: of the node table's columns.
-        ids: of the nodes; None if the row numbers serve, or the ids are a problem.
-        id_column: where the ids are, if anywhere.
-        edges: the edge table.
-        notes: how the files were understood.
-    """
-
-    reader: ColumnReader
-    ids: tuple[str, ...] | None
-    id_column: str | None
+    reader: ColumnReader  # of the node table's columns
+    ids: tuple[str, ...] | None  # None if the row numbers serve, or the ids are a problem
+    id_column: str | None  # where the ids are, if anywhere
     edges: Table | None
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # how the files were understood
 
     @property
     def nodes(self) -> Table:
