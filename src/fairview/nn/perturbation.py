@@ -43,11 +43,7 @@ class Counterfactual:
 
     v_g is the mean of the sensitive channels in group g. A channel that holds the attribute has one value per group, so
     that this exchanges the values: 0 and 1 of a single channel, or the two columns of a one-hot code. With two groups
-    the other one is given; with more it is drawn anew for each node. A node of unknown group stays as it is.
-
-    Args:
-        values: of the sensitive channels, (n, k).
-        codes: of the groups, (n,), -1 where not known.
+    the other one is given; with more it is drawn anew for each node. A node of unknown group (-1) stays as it is.
     """
 
     def __init__(self, values: np.ndarray, codes: np.ndarray) -> None:

@@ -12,13 +12,10 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
-from fairview.data.similarity.distinct import DistinctRows, LinkLists
-from fairview.data.similarity.neighbourhoods import FARTHEST, FloatArray, IntArray, neighbourhoods
+from fairview.data.similarity.distinct import BLOCK, DistinctRows, FloatArray, IntArray, LinkLists
+from fairview.data.similarity.neighbourhoods import FARTHEST, neighbourhoods
 from fairview.errors import InputError, some
 from fairview.progress import track
-
-BLOCK = 1 << 20
-"""Pairs written in one go."""
 
 
 class SimilarityThreshold(BaseModel):

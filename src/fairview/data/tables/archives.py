@@ -43,11 +43,9 @@ _BROKEN = (
 
 
 def read_bytes(path: str | Path, *, limit: int = DEFAULT_LIMIT) -> bytes:
-    """The content of a plain or gzip-compressed file, expanded.
+    """The content of a plain or gzip-compressed file, expanded to at most `limit` bytes.
 
-    Args:
-        path: the file; it counts as gzip if its name ends in `.gz` or it begins with gzip's two magic bytes.
-        limit: expanded bytes that are allowed.
+    It counts as gzip if its name ends in `.gz` or it begins with gzip's two magic bytes.
 
     Raises:
         InputError: no such file, not readable, too large, or broken.
@@ -108,13 +106,7 @@ def zip_members(path: str | Path) -> tuple[str, ...]:
 
 
 def read_zip_member(path: str | Path, member: str, *, limit: int = DEFAULT_LIMIT) -> bytes:
-    """One file of a zip archive, expanded in memory.
-
-    Args:
-        path: the archive.
-        member: a name out of `zip_members`.
-        limit: expanded bytes that are allowed, whatever the archive declares.
-    """
+    """One file of a zip archive, expanded in memory to at most `limit` bytes, whatever the archive declares."""
     path = Path(path)
     with _opened(path) as archive:
         sound = {info.filename: info for info in _sound_members(archive, path.name)}

@@ -62,14 +62,10 @@ def read_table(
     encoding: str = "utf-8",
     may_be_empty: bool = False,
 ) -> Table:
-    """Read a table with a header.
+    """Read a table with a header: from a file, which messages call by its own name, or from a frame called `name`.
 
-    Args:
-        source: a path, or a frame.
-        name: what to call a frame in messages; a file is called by its own name.
-        separator: one character; by default a comma, or a tab for files called `.tsv`.
-        encoding: of the text; UTF-8 by default, with or without a byte order mark.
-        may_be_empty: whether a header without rows is a table; it is an error by default.
+    The separator is a comma by default, or a tab for files called `.tsv`. A header without rows is an error unless the
+    table `may_be_empty`.
     """
     sha256 = None
     if isinstance(source, (str, Path)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import compress
 from typing import Literal
 
 import numpy as np
@@ -136,9 +137,9 @@ def read_graph(
     reader, notes = tables.reader, list(tables.notes)
     if recipe is not None:  # a label or sensitive column may be lacking, a feature may not
         missing, label_rule, group_rule = recipe.features.missing, recipe.label, recipe.sensitive
-        labels, codes = apply_label(reader, label_rule), apply_sensitive(reader, group_rule)
         names = [column.name for column in recipe.features.columns]
         columns = recipe.features.columns if require_columns(tables.nodes, names, problems) else ()
+        labels, codes = apply_label(reader, label_rule), apply_sensitive(reader, group_rule)
     else:
         labels, label_rule = read_label(reader, label, positive, classes, notes)
         codes, group_rule = read_sensitive(reader, sensitive, groups, notes)
@@ -180,7 +181,6 @@ def read_graph(
         adjacency = _linked(pairs, keep, directed, notes)
     for text in notes:
         note(text)
-    ids = tables.ids
     graph = NodeGraph(
         features=x.astype(np.float32),
         channels=recipe.features.channels,
@@ -191,7 +191,7 @@ def read_graph(
         groups=group_names,
         sensitive_name=group_rule.column if group_rule else "sensitive",
         sensitive_channels=recipe.sensitive.channels if recipe.sensitive else (),
-        node_ids=None if ids is None else tuple(ids[row] for row in np.flatnonzero(keep).tolist()),
+        node_ids=None if tables.ids is None else tuple(compress(tables.ids, keep)),
         splits=masks,
         provenance=Provenance(source=name or reader.table.name, sha256=tables.sha256, notes=tuple(notes)),
         recipe=recipe,
@@ -249,15 +249,16 @@ def _kept(
 ) -> npt.NDArray[np.bool_]:
     """The nodes that stay: all of them unless those with empty cells are to be dropped."""
     with_gaps = np.isnan(encoded).any(axis=1)
-    if not with_gaps.any() or missing != "drop":
-        if with_gaps.any():
-            cells = sum(int(absent.sum()) for absent in empty_cells(columns, encoded).values())
-            notes.append(f"{cells:,} empty cells of {int(with_gaps.sum()):,} nodes filled with the mean")
-        return np.ones(len(encoded), dtype=np.bool_)
-    if with_gaps.all():
-        raise InputError(f"{name}: every node has an empty cell; none is left with {option('missing', 'drop')}.")
-    notes.append(f"{int(with_gaps.sum()):,} of {len(encoded):,} nodes dropped: empty cells in their features")
-    return np.asarray(~with_gaps)
+    count = int(with_gaps.sum())
+    if count and missing == "drop":
+        if count == len(encoded):
+            raise InputError(f"{name}: every node has an empty cell; none is left with {option('missing', 'drop')}.")
+        notes.append(f"{count:,} of {len(encoded):,} nodes dropped: empty cells in their features")
+        return np.asarray(~with_gaps)
+    if count:
+        cells = sum(int(absent.sum()) for absent in empty_cells(columns, encoded).values())
+        notes.append(f"{cells:,} empty cells of {count:,} nodes filled with the mean")
+    return np.ones(len(encoded), dtype=np.bool_)
 
 
 def _recipe(

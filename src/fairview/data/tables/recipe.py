@@ -54,21 +54,13 @@ class Column(_Strict):
 
 
 class Features(_Strict):
-    """From columns to channels: encode, fill what is missing, scale.
+    """From columns to channels: encode, fill what is missing, scale."""
 
-    Attributes:
-        columns: in the order of the channels.
-        missing: what is done with empty cells.
-        fill: the value for an empty cell, per encoded channel: its mean over the fitted rows.
-        indicators: columns with a channel of their own that says where they were empty.
-        scaling: per channel, the indicators last.
-    """
-
-    columns: tuple[Column, ...]
-    missing: Missing
-    fill: tuple[float, ...]
-    indicators: tuple[str, ...]
-    scaling: Scaling
+    columns: tuple[Column, ...]  # in the order of the channels
+    missing: Missing  # what is done with empty cells
+    fill: tuple[float, ...]  # the value for an empty cell, per encoded channel: its mean over the fitted rows
+    indicators: tuple[str, ...]  # columns with a channel of their own that says where they were empty
+    scaling: Scaling  # per channel, the indicators last
 
     @property
     def channels(self) -> tuple[str, ...]:
