@@ -143,9 +143,12 @@ class NodeGraph(Rebuilt):
         problems = Problems()
         x = features_from(features, channels, problems)
         n = len(x)
-        adjacency = adjacency_from(edges, n, directed, problems)
-        codes, groups = groups_from(sensitive, n, problems)
-        y = labels_from(labels, n, problems)
+        with problems.collecting():
+            adjacency = adjacency_from(edges, n, directed=directed)
+        with problems.collecting():
+            codes, groups = groups_from(sensitive, n)
+        with problems.collecting():
+            y = labels_from(labels, n)
         masks = masks_from(splits, problems)
         check_splits(masks, n, problems)
         problems.raise_if_any()

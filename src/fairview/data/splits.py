@@ -110,8 +110,7 @@ def stratified_splits(
     return splits
 
 
-DEFAULT_SEED = 0
-"""Of the split that a graph without one gets."""
+DEFAULT_SEED = 0  # of the split that a graph without one gets
 
 
 def with_default_split(graph: NodeGraph) -> tuple[NodeGraph, tuple[str, ...]]:

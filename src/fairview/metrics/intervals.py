@@ -33,14 +33,9 @@ from fairview.metrics.ranking import WeightedAUC
 from fairview.metrics.registry import METRICS
 from fairview.undefined import Metric, Undefined
 
-_MOST_UNDEFINED = 0.05
-"""Share of resamples that may lack a value before the interval is undefined itself."""
-
-_FEWEST = 5
-"""Nodes behind each group's rate, below which a gap's interval is undefined."""
-
-_BLOCK = 4_000_000
-"""Node draws held at a time: 32 MB of weights."""
+_MOST_UNDEFINED = 0.05  # share of resamples that may lack a value before the interval is undefined itself
+_FEWEST = 5  # nodes behind each group's rate, below which a gap's interval is undefined
+_BLOCK = 4_000_000  # node draws held at a time: 32 MB of weights
 
 
 @dataclass(frozen=True)

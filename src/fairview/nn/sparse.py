@@ -56,14 +56,9 @@ class _Product(torch.autograd.Function):
         return None, None, gradients[0] if ctx.has_base else None, _times(ctx.transposed, gradients[0])
 
 
-_CACHED = 8 * 1024**2
-"""Bytes of a dense matrix whose rows are read in random order without waiting for main memory."""
-
-_WIDE = 4 * _CACHED
-"""Bytes of a dense matrix above which taking its columns in blocks pays for copying them."""
-
-_FEWEST_COLUMNS = 16
-"""Narrower blocks spend more time on indices than they save."""
+_CACHED = 8 * 1024**2  # bytes of a dense matrix whose rows are read in random order without waiting for main memory
+_WIDE = 4 * _CACHED  # bytes of a dense matrix above which taking its columns in blocks pays for copying them
+_FEWEST_COLUMNS = 16  # narrower blocks spend more time on indices than they save
 
 
 def _times(matrix: Tensor, dense: Tensor, base: Tensor | None = None) -> Tensor:

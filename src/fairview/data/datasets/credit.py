@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from fairview.data.datasets.files import FoundFiles
     from fairview.data.graph import NodeGraph
 
-NOT_CHANNELS = ("Single",)
-"""Left out by the published runs."""
+NOT_CHANNELS = ("Single",)  # left out by the published runs
 
 
 def load_credit_small(files: FoundFiles) -> NodeGraph:

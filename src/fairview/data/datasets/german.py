@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 
 UCI_SHA256 = "b21f3d81db8071257d5ff1deaeba1fd4303b62712e6fcc9715c7a86202cb5871"
 
-NOT_CHANNELS = ("OtherLoansAtStore", "PurposeOfLoan")
-"""Left out by the published runs: constant, and text."""
+NOT_CHANNELS = ("OtherLoansAtStore", "PurposeOfLoan")  # left out by the published runs: constant, and text
 
 Codes = Mapping[str, int | str] | frozenset[str] | None
 """Values of an attribute's codes: by code; or 1 for the codes named and 0 for the others; or a number as it is."""

@@ -11,8 +11,7 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-BLOCK = 1 << 20
-"""Pairs written in one go."""
+BLOCK = 1 << 20  # pairs written in one go
 
 
 class DistinctRows:

@@ -20,15 +20,9 @@ from fairview.data.similarity.distinct import FloatArray, IntArray
 Reach = Callable[[IntArray, FloatArray], FloatArray]
 """(points of a block, upper bounds of the distances to their `at_least` nearest others, ascending) -> reach of each."""
 
-BLOCK = 1 << 19
-"""Pairs looked at in one go: 4 MB for each array of them, which stays in the cache."""
-
-SMALL = 1000
-"""Up to here all pairs fit into one block, and a tree isn't worth planting."""
-
-PROBES = 32
-"""Points on which the product is timed, in its race with the tree."""
-
+BLOCK = 1 << 19  # pairs looked at in one go: 4 MB for each array of them, which stays in the cache
+SMALL = 1000  # up to here all pairs fit into one block, and a tree isn't worth planting
+PROBES = 32  # points on which the product is timed, in its race with the tree
 TREE_PROBES = 512
 """Points for the tree, which is a matter of microseconds each: with fewer, an interruption would decide the race."""
 

@@ -19,11 +19,8 @@ from typing import IO
 
 from fairview.errors import InputError, did_you_mean, repeated, some
 
-DEFAULT_LIMIT = 2 * 1024**3
-"""Expanded bytes that are read at most, unless the caller says otherwise."""
-
-MAX_RATIO = 200
-"""Expanded over compressed size: text reaches 5 to 20, a bomb 1,000."""
+DEFAULT_LIMIT = 2 * 1024**3  # expanded bytes that are read at most, unless the caller says otherwise
+MAX_RATIO = 200  # expanded over compressed size: text reaches 5 to 20, a bomb 1,000
 
 MAX_MEMBERS = 10_000
 

@@ -27,8 +27,7 @@ from fairview.errors import InputError, Problems, did_you_mean, in_one_line, opt
 TableSource = str | Path | pl.DataFrame | Any
 """A path, a polars frame, or anything with named columns that turns into one: a pandas frame, a mapping of lists."""
 
-EXPANDED_LIMIT = 4 * 1024**3
-"""Bytes that a compressed table may expand to."""
+EXPANDED_LIMIT = 4 * 1024**3  # bytes that a compressed table may expand to
 
 _IS_IT_RIGHT = f"Is {option('encoding')} right?"
 _SEPARATORS = {",": "','", ";": "';'", "\t": "a tab", "|": "'|'"}

@@ -10,8 +10,7 @@ from fairview.data.tables.columns import ColumnReader
 from fairview.data.tables.recipe import Column, Sensitive
 from fairview.errors import option, repeated, some
 
-MOST_CATEGORIES = 1000
-"""Different values beyond which a column is taken for an id, not for a category."""
+MOST_CATEGORIES = 1000  # different values beyond which a column is taken for an id, not for a category
 
 
 def choose_columns(

@@ -16,8 +16,7 @@ from fairview.data.tables.recipe import Label, Sensitive
 from fairview.errors import InputError, did_you_mean, embed, option, quoted, some
 from fairview.groups import UNKNOWN
 
-MOST_GROUPS = 20
-"""Distinct sensitive values beyond which a column is taken for a quantity."""
+MOST_GROUPS = 20  # distinct sensitive values beyond which a column is taken for a quantity
 
 _WHOLE = re.compile(r"0|[1-9][0-9]*")
 
