@@ -196,15 +196,7 @@ class Evaluator:
         interval_of: Mapping[str, Interval | Undefined] = {}
         if intervals:
             interval_of = bootstrap(
-                labels=self.labels,
-                scores=values,
-                cells=cells,
-                counts=counts,
-                metrics=metrics,
-                groups=self.groups,
-                resamples=resamples,
-                level=level,
-                seed=seed,
+                self.labels, values, cells, counts, metrics, self.groups, resamples=resamples, level=level, seed=seed
             )
         return Evaluation(metrics, counts, self.groups, interval_of)
 

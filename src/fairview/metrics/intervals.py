@@ -56,13 +56,13 @@ class Interval:
 
 
 def bootstrap(
-    *,
     labels: npt.NDArray[np.int8],
     scores: npt.NDArray[Any],
     cells: npt.NDArray[np.int64],
     counts: core.Counts,
     metrics: Mapping[str, Metric],
     groups: tuple[str, ...],
+    *,
     resamples: int,
     level: float,
     seed: int,

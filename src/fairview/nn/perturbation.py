@@ -20,9 +20,6 @@ from fairview.propagation.operators import Operator
 NoiseKind = Literal["node", "channel"]
 
 
-# --- features ---------------------------------------------------------------------------------------------------------
-
-
 def draw_noise(
     nodes: int, free: np.ndarray, rate: float, generator: torch.Generator, kind: NoiseKind = "node"
 ) -> Tensor:
@@ -64,9 +61,6 @@ class Counterfactual:
         moved = torch.zeros(self.shape, dtype=torch.float64)
         moved[self.known] = self.means[(self.places + step) % groups] - self.means[self.places]
         return moved
-
-
-# --- links ------------------------------------------------------------------------------------------------------------
 
 
 class Links:

@@ -61,11 +61,7 @@ class Channel:
 
 
 def planted_channels(
-    channels: Sequence[Channel],
-    adjacency: Adjacency,
-    sensitive: npt.NDArray[np.integer],
-    *,
-    rng: np.random.Generator,
+    channels: Sequence[Channel], adjacency: Adjacency, sensitive: npt.NDArray[np.integer], *, rng: np.random.Generator
 ) -> FloatArray:
     """Features of mean 0 and variance 1, shape (n, d), that have the correlations that `channels` ask for.
 
@@ -219,12 +215,7 @@ def _correlation_of_mix(parts: Sequence[FloatArray], groups: _Groups) -> Callabl
 
 
 def _calibrate(
-    channel: Channel,
-    after: float,
-    correlation: Callable[[Moments], Moments],
-    groups: _Groups,
-    *,
-    may_hide: bool,
+    channel: Channel, after: float, correlation: Callable[[Moments], Moments], groups: _Groups, *, may_hide: bool
 ) -> Moments:
     """The mix (p, γ, δ) with the most noise in it whose correlation after the hop is `after`."""
     room = math.sqrt(1 - channel.before**2)

@@ -54,12 +54,7 @@ class Table:
 
 
 def read_table(
-    source: TableSource,
-    *,
-    name: str,
-    separator: str | None = None,
-    encoding: str = "utf-8",
-    may_be_empty: bool = False,
+    source: TableSource, *, name: str, separator: str | None = None, encoding: str = "utf-8", may_be_empty: bool = False
 ) -> Table:
     """Read a table with a header: from a file, which messages call by its own name, or from a frame called `name`.
 

@@ -54,11 +54,7 @@ def id_order(ids: tuple[str, ...]) -> npt.NDArray[np.intp]:
 
 
 def read_label(
-    reader: ColumnReader,
-    column: str | None,
-    positive: str | None,
-    classes: tuple[str, str] | None,
-    notes: list[str],
+    reader: ColumnReader, column: str | None, positive: str | None, classes: tuple[str, str] | None, notes: list[str]
 ) -> tuple[npt.NDArray[np.int8], Label | None]:
     """Labels (1, 0, and -1 where empty) and what they mean; {0, 1} and {-1, 1} are understood by themselves."""
     nothing = np.full(len(reader.table), UNKNOWN, dtype=np.int8), None
