@@ -63,9 +63,8 @@ def read_label(
         return nothing
     texts = _as_labels(texts)
     values = sorted(texts.drop_nulls().unique())
-    where = f"{reader.table.name}: column '{column}'"
     if not values:
-        reader.problems.add(f"{where}: every label is empty.")
+        reader.add(column, "every label is empty.")
         return nothing
     negative = "0"
     if positive is not None:
@@ -77,12 +76,12 @@ def read_label(
         else:
             listed = quoted(values, limit=10)
             example = option("positive", values[-1])
-            reader.problems.add(f"{where}: the labels are {listed}. Say which is positive, for example {example}.")
+            reader.add(column, f"the labels are {listed}. Say which is positive, for example {example}.")
             positive = "1"
     elif positive not in values:
         listed = quoted(values, limit=10)
         hint = did_you_mean(positive, values) if len(values) > 10 else ""
-        reader.problems.add(f"{where}: no label '{positive}'; the labels are {listed}.{hint}")
+        reader.add(column, f"no label '{positive}'; the labels are {listed}.{hint}")
     else:
         others = [value for value in values if value != positive]
         negative = others[0] if len(others) == 1 else f"not {positive}"
@@ -137,20 +136,20 @@ def read_sensitive(
     numbers = pl.Series(values, dtype=pl.String).cast(pl.Float64, strict=False)
     if numbers.null_count() == 0:
         values = [values[k] for k in np.argsort(numbers.to_numpy(), kind="stable")]
-    where = f"{reader.table.name}: column '{column}'"
     if len(values) > MOST_GROUPS:
-        reader.problems.add(
-            f"{where}: {len(values):,} different values ({some(values)}), more than {MOST_GROUPS} groups. "
-            "Bin it into groups first, in a column of its own."
+        reader.add(
+            column,
+            f"{len(values):,} different values ({some(values)}), more than {MOST_GROUPS} groups. "
+            "Bin it into groups first, in a column of its own.",
         )
     if not values:
-        reader.problems.add(f"{where}: every value is empty.")
+        reader.add(column, "every value is empty.")
     names = list(values)
     if groups is not None:
         named = {_as_written(value, values): str(group) for value, group in groups.items()}
         unnamed = [value for value in values if value not in named]
         if unnamed:
-            reader.problems.add(f"{where}: no group name for {quoted(unnamed)}; there are names for {quoted(named)}.")
+            reader.add(column, f"no group name for {quoted(unnamed)}; there are names for {quoted(named)}.")
         values, names = list(named), list(named.values())
     sensitive = Sensitive(column=column, values=tuple(values), groups=tuple(names))
     codes = _codes(texts, sensitive)
