@@ -126,13 +126,16 @@ class Adjacency(Rebuilt):
             )
         kept = first != second
         first, second = first[kept].astype(np.int64), second[kept].astype(np.int64)
-        pairs = _unique(first * num_nodes + second)
+        pairs = _unique(first * num_nodes + second)  # one number for each pair, ascending
         counts = EdgeCounts(given=len(kept), self_loops=len(kept) - len(first), parallel=len(first) - len(pairs))
         if not directed:
             both = _unique(np.concatenate([pairs, second * num_nodes + first]))
             counts = dataclasses.replace(counts, one_direction=len(both) - len(pairs))
             pairs = both
-        return cls._from_sorted_keys(pairs, num_nodes, directed=directed), counts
+        rows = np.arange(num_nodes + 1, dtype=np.int64) * num_nodes
+        indptr = np.searchsorted(pairs, rows).astype(np.int64, copy=False)
+        indices = (pairs - np.repeat(rows[:-1], np.diff(indptr))).astype(np.int32)
+        return cls(indptr=indptr, indices=indices, directed=directed), counts
 
     @classmethod
     def from_csr(cls, indptr: npt.ArrayLike, indices: npt.ArrayLike, *, directed: bool = False) -> Adjacency:
@@ -150,14 +153,6 @@ class Adjacency(Rebuilt):
                 "use Adjacency.from_pairs to make them so."
             )
         return adjacency
-
-    @classmethod
-    def _from_sorted_keys(cls, keys: npt.NDArray[np.int64], num_nodes: int, *, directed: bool) -> Adjacency:
-        """From ascending, unique ``source * num_nodes + target``."""
-        rows = np.arange(num_nodes + 1, dtype=np.int64) * num_nodes
-        indptr = np.searchsorted(keys, rows).astype(np.int64, copy=False)
-        indices = (keys - np.repeat(rows[:-1], np.diff(indptr))).astype(np.int32)
-        return cls(indptr=indptr, indices=indices, directed=directed)
 
 
 def _unique(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

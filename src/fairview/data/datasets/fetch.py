@@ -102,7 +102,8 @@ def _download(url: str, file: BinaryIO, *, name: str, sha256: str, limit: int, t
         raise _UnreachableError(f"{host}: {_reason(error)}") from None
     digest, received = hashlib.sha256(), 0
     with response:
-        declared = _declared_size(response)
+        length = response.headers.get("Content-Length", "")
+        declared = int(length) if length.isdecimal() else None
         if declared is not None and declared > limit:
             raise InputError(f"{name}: {url} holds {declared:,} bytes; at most {limit:,} are expected. Not downloaded.")
         with track(f"Downloading {name}", declared or limit) as advance:
@@ -125,11 +126,6 @@ def _download(url: str, file: BinaryIO, *, name: str, sha256: str, limit: int, t
         raise InputError(
             f"{name}: {url} is not the expected file: sha256 {digest.hexdigest()}, expected {sha256}. Not kept."
         )
-
-
-def _declared_size(response: http.client.HTTPResponse) -> int | None:
-    text = response.headers.get("Content-Length", "")
-    return int(text) if text.isdecimal() else None
 
 
 def _reason(error: BaseException) -> str:
