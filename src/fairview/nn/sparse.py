@@ -31,7 +31,8 @@ class SparseMatrix:
         return self._product(base, dense)
 
     def _product(self, base: Tensor | None, dense: Tensor) -> Tensor:
-        product: Tensor = _Product.apply(self.forward_matrix, self.backward_matrix, base, dense)  # type: ignore[no-untyped-call]
+        matrices = self.forward_matrix, self.backward_matrix
+        product: Tensor = _Product.apply(*matrices, base, dense)  # type: ignore[no-untyped-call]
         return product
 
     def rows(self, index: np.ndarray) -> tuple[SparseMatrix, np.ndarray]:

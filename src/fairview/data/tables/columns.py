@@ -89,8 +89,9 @@ class ColumnReader:
 
     def texts_of(self, column: str | None) -> pl.Series | None:
         """The same for a column that may not be named; one that the table does not have is a problem."""
-        there = column is not None and require_columns(self.table, [column], self.problems)
-        return self.texts(column) if column is not None and there else None
+        if column is None or not require_columns(self.table, [column], self.problems):
+            return None
+        return self.texts(column)
 
     def numbers(self, column: str) -> npt.NDArray[np.float64]:
         """The cells as float64, NaN where missing. Text, NaN, infinities and what float32 can't hold are problems."""
