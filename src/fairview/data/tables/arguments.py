@@ -1,4 +1,4 @@
-"""Can this be asked of `read_graph`? Settings that are no settings, contradict each other, or would be ignored."""
+"""Can this be asked of `read_graph`? Arguments that are unknown, contradictory or without effect are rejected."""
 
 from __future__ import annotations
 
