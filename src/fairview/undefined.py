@@ -36,3 +36,8 @@ class Undefined:
 
 Metric = float | Undefined
 """A number, or why there is none."""
+
+
+def plain(value: Metric) -> float | None:
+    """The number, or None where there is none, for JSON and tables."""
+    return None if isinstance(value, Undefined) else value

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -18,6 +19,15 @@ from fairview.arrays import as_array
 from fairview.errors import InputError, some
 
 IntArray = npt.NDArray[np.integer[Any]]
+
+
+class Rebuilt:
+    """A frozen dataclass whose copies, also in another process, go through its constructor and its checks."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = {part.name: getattr(self, part.name) for part in dataclasses.fields(self)}  # type: ignore[arg-type]
+        plain = {name: dict(value) if isinstance(value, MappingProxyType) else value for name, value in fields.items()}
+        return partial(type(self), **plain), ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +52,7 @@ class EdgeCounts:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Adjacency:
+class Adjacency(Rebuilt):
     """Compressed sparse rows: the neighbours of node i are ``indices[indptr[i]:indptr[i + 1]]``, ascending.
 
     Make one with `from_pairs` or `from_csr`; both establish what the class promises.
@@ -62,9 +72,6 @@ class Adjacency:
     def __post_init__(self) -> None:
         self.indptr.flags.writeable = False
         self.indices.flags.writeable = False
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return rebuilt, (type(self), fields_of(self))
 
     @property
     def num_nodes(self) -> int:
@@ -119,13 +126,16 @@ class Adjacency:
             )
         kept = first != second
         first, second = first[kept].astype(np.int64), second[kept].astype(np.int64)
-        pairs = _unique(first * num_nodes + second)
+        pairs = _unique(first * num_nodes + second)  # one number for each pair, ascending
         counts = EdgeCounts(given=len(kept), self_loops=len(kept) - len(first), parallel=len(first) - len(pairs))
         if not directed:
             both = _unique(np.concatenate([pairs, second * num_nodes + first]))
             counts = dataclasses.replace(counts, one_direction=len(both) - len(pairs))
             pairs = both
-        return cls._from_sorted_keys(pairs, num_nodes, directed=directed), counts
+        rows = np.arange(num_nodes + 1, dtype=np.int64) * num_nodes
+        indptr = np.searchsorted(pairs, rows).astype(np.int64, copy=False)
+        indices = (pairs - np.repeat(rows[:-1], np.diff(indptr))).astype(np.int32)
+        return cls(indptr=indptr, indices=indices, directed=directed), counts
 
     @classmethod
     def from_csr(cls, indptr: npt.ArrayLike, indices: npt.ArrayLike, *, directed: bool = False) -> Adjacency:
@@ -143,26 +153,6 @@ class Adjacency:
                 "use Adjacency.from_pairs to make them so."
             )
         return adjacency
-
-    @classmethod
-    def _from_sorted_keys(cls, keys: npt.NDArray[np.int64], num_nodes: int, *, directed: bool) -> Adjacency:
-        """From ascending, unique ``source * num_nodes + target``."""
-        rows = np.arange(num_nodes + 1, dtype=np.int64) * num_nodes
-        indptr = np.searchsorted(keys, rows)
-        indptr = indptr.astype(np.int64, copy=False)
-        indices = (keys - np.repeat(rows[:-1], np.diff(indptr))).astype(np.int32)
-        return cls(indptr=indptr, indices=indices, directed=directed)
-
-
-def fields_of(frozen: Any) -> dict[str, Any]:
-    """The fields of a dataclass, read-only mappings as plain ones, for copying and pickling."""
-    fields = {part.name: getattr(frozen, part.name) for part in dataclasses.fields(frozen)}
-    return {name: dict(value) if isinstance(value, MappingProxyType) else value for name, value in fields.items()}
-
-
-def rebuilt(kind: type[Any], fields: dict[str, Any]) -> Any:
-    """The other way round, through the constructor and its checks."""
-    return kind(**fields)
 
 
 def _unique(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

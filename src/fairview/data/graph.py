@@ -7,13 +7,14 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import compress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fairview.data.adjacency import Adjacency, fields_of, rebuilt
+from fairview.data.adjacency import Adjacency, Rebuilt
 from fairview.data.graph_checks import (
     adjacency_from,
     check_splits,
@@ -40,7 +41,7 @@ SPLIT_NAMES = ("train", "val", "test")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Provenance:
+class Provenance(Rebuilt):
     """Where a graph comes from, and what happened to the data on the way."""
 
     source: str
@@ -57,12 +58,9 @@ class Provenance:
             note(text)
         return dataclasses.replace(self, notes=self.notes + notes)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return rebuilt, (type(self), fields_of(self))
-
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class NodeGraph:
+class NodeGraph(Rebuilt):
     """Nodes with features, links, a binary label and a sensitive attribute. Nothing in it can be changed in place.
 
     Attributes:
@@ -110,14 +108,10 @@ class NodeGraph:
             if names is not None:  # a list could be changed later, and NumPy's texts print differently
                 object.__setattr__(self, name, tuple(map(str, names)))
         self._check()
-        object.__setattr__(self, "features", frozen(self.features, np.float32))
-        object.__setattr__(self, "labels", frozen(self.labels, np.int8))
-        object.__setattr__(self, "sensitive", frozen(self.sensitive, np.int16))
+        for name, dtype in (("features", np.float32), ("labels", np.int8), ("sensitive", np.int16)):
+            object.__setattr__(self, name, frozen(getattr(self, name), dtype))
         masks = {name: frozen(mask, np.bool_) for name, mask in self.splits.items()}
         object.__setattr__(self, "splits", MappingProxyType(masks))
-
-    def __reduce__(self) -> tuple[Any, ...]:  # a copy, also in another process, is checked and frozen again
-        return rebuilt, (type(self), fields_of(self))
 
     # --- making one ---------------------------------------------------------------------------------------------------
 
@@ -149,9 +143,12 @@ class NodeGraph:
         problems = Problems()
         x = features_from(features, channels, problems)
         n = len(x)
-        adjacency = adjacency_from(edges, n, directed, problems)
-        codes, groups = groups_from(sensitive, n, problems)
-        y = labels_from(labels, n, problems)
+        with problems.collecting():
+            adjacency = adjacency_from(edges, n, directed=directed)
+        with problems.collecting():
+            codes, groups = groups_from(sensitive, n)
+        with problems.collecting():
+            y = labels_from(labels, n)
         masks = masks_from(splits, problems)
         check_splits(masks, n, problems)
         problems.raise_if_any()
@@ -190,8 +187,8 @@ class NodeGraph:
         dropped = set(names)
         for name in dropped:
             self.channel_index(name)
-        kept = [j for j, name in enumerate(self.channels) if name not in dropped]
-        return self.with_features(self.features[:, kept], [self.channels[j] for j in kept])
+        kept = [name not in dropped for name in self.channels]
+        return self.with_features(self.features[:, kept], list(compress(self.channels, kept)))
 
     def replace(self, **changes: Any) -> NodeGraph:
         """A copy with some fields changed; everything is checked again."""
@@ -271,8 +268,7 @@ class NodeGraph:
         """Channels with one value only; their correlation with anything is 0 by definition."""
         if self.num_nodes == 0:
             return ()
-        same = (self.features == self.features[0]).all(axis=0)
-        return tuple(name for name, constant in zip(self.channels, same.tolist(), strict=True) if constant)
+        return tuple(compress(self.channels, (self.features == self.features[0]).all(axis=0)))
 
     def channel_index(self, name: str) -> int:
         """The column of a channel."""

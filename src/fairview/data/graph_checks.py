@@ -1,4 +1,4 @@
-"""Are these arrays a graph? Each check reports to a list of problems, so that the caller hears of all at once."""
+"""Are these arrays a graph? Each check says all that is wrong, and the caller collects what the checks say."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from fairview.arrays import as_array
 from fairview.data.adjacency import Adjacency
 from fairview.errors import InputError, Problems, some
-from fairview.groups import UNKNOWN, group_codes
+from fairview.groups import UNKNOWN, Codes, group_codes
 
 
 def features_from(
@@ -38,54 +38,41 @@ def features_from(
     return wide
 
 
-def adjacency_from(edges: npt.ArrayLike, num_nodes: int, directed: bool, problems: Problems) -> Adjacency:
+def adjacency_from(edges: npt.ArrayLike, num_nodes: int, *, directed: bool) -> Adjacency:
     """The links of pairs with shape (2, m)."""
-    pairs = np.empty((2, 0), dtype=np.int64)
-    with problems.collecting():
-        given = as_array(edges, "edges")
-        pairs = given if given.size else pairs
+    given = as_array(edges, "edges")
+    pairs = given if given.size else np.empty((2, 0), dtype=np.int64)
     if pairs.ndim != 2 or pairs.shape[0] != 2:
         hint = " Transpose it." if pairs.ndim == 2 and pairs.shape[1] == 2 else ""
-        problems.add(f"edges: shape {pairs.shape}; expected (2, number of edges).{hint}")
-    elif pairs.dtype.kind not in "iu":
-        problems.add(f"edges: node numbers must be integers, got {pairs.dtype}.")
-    else:
-        with problems.collecting():
-            return Adjacency.from_pairs(pairs[0], pairs[1], num_nodes=num_nodes, directed=directed)[0]
-    return Adjacency.from_pairs([], [], num_nodes=num_nodes, directed=directed)[0]
+        raise InputError(f"edges: shape {pairs.shape}; expected (2, number of edges).{hint}")
+    if pairs.dtype.kind not in "iu":
+        raise InputError(f"edges: node numbers must be integers, got {pairs.dtype}.")
+    return Adjacency.from_pairs(pairs[0], pairs[1], num_nodes=num_nodes, directed=directed)[0]
 
 
-def groups_from(
-    sensitive: npt.ArrayLike | None, num_nodes: int, problems: Problems
-) -> tuple[npt.NDArray[np.int16], tuple[str, ...]]:
+def groups_from(sensitive: npt.ArrayLike | None, num_nodes: int) -> tuple[Codes, tuple[str, ...]]:
     """Codes and names of the sensitive groups."""
-    nothing = np.full(num_nodes, UNKNOWN, dtype=np.int16)
     if sensitive is None:
-        return nothing, ()
-    with problems.collecting():
-        codes, groups = group_codes(sensitive)
-        if len(codes) == num_nodes:
-            return codes, groups
-        problems.add(f"sensitive: {len(codes):,} values for {num_nodes:,} nodes.")
-    return nothing, ()
+        return np.full(num_nodes, UNKNOWN, dtype=np.int16), ()
+    codes, groups = group_codes(sensitive)
+    if len(codes) != num_nodes:
+        raise InputError(f"sensitive: {len(codes):,} values for {num_nodes:,} nodes.")
+    return codes, groups
 
 
-def labels_from(labels: npt.ArrayLike | None, num_nodes: int, problems: Problems) -> npt.NDArray[np.int8]:
+def labels_from(labels: npt.ArrayLike | None, num_nodes: int) -> npt.NDArray[np.int8]:
     """Labels of 0, 1 and -1 for unlabelled."""
-    nothing = np.full(num_nodes, UNKNOWN, dtype=np.int8)
     if labels is None:
-        return nothing
-    with problems.collecting():
-        values = as_array(labels, "labels")
-        if values.shape != (num_nodes,):
-            raise InputError(f"labels: shape {values.shape}; expected ({num_nodes},).")
-        if values.dtype.kind not in "biuf" or not np.isin(values, (UNKNOWN, 0, 1)).all():
-            distinct = sorted({str(value) for value in values.tolist()})
-            raise InputError(f"labels: expected 0, 1 and -1 (unlabelled), got {some(distinct)}.")
-        if values.size and set(np.unique(values).tolist()) == {UNKNOWN, 1}:
-            raise InputError("labels: only -1 and 1; here -1 means unlabelled. Use 0 for the negative class.")
-        return values.astype(np.int8)
-    return nothing
+        return np.full(num_nodes, UNKNOWN, dtype=np.int8)
+    values = as_array(labels, "labels")
+    if values.shape != (num_nodes,):
+        raise InputError(f"labels: shape {values.shape}; expected ({num_nodes},).")
+    if values.dtype.kind not in "biuf" or not np.isin(values, (UNKNOWN, 0, 1)).all():
+        distinct = sorted({str(value) for value in values.tolist()})
+        raise InputError(f"labels: expected 0, 1 and -1 (unlabelled), got {some(distinct)}.")
+    if values.size and set(np.unique(values).tolist()) == {UNKNOWN, 1}:
+        raise InputError("labels: only -1 and 1; here -1 means unlabelled. Use 0 for the negative class.")
+    return values.astype(np.int8)
 
 
 def masks_from(splits: Mapping[str, npt.ArrayLike] | None, problems: Problems) -> dict[str, npt.NDArray[Any]]:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from fairview.data.graph import NodeGraph
 
-NODE_COLUMNS = ("id", "label", "sensitive", "split")
-
 
 def graph_html(graph: NodeGraph) -> str:
     """Sizes, groups, splits and what happened to the data."""

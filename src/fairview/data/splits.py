@@ -42,7 +42,9 @@ def published_split(labels: npt.ArrayLike, *, train_labels: int) -> Split:
         >>> {name: mask.nonzero()[0].tolist() for name, mask in split.items()}
         {'train': [2, 3, 5, 8], 'val': [0, 10, 13, 15], 'test': [1, 4, 7, 14]}
     """
-    values = _checked_labels(labels)
+    values = np.asarray(labels)
+    if values.ndim != 1 or not np.isin(values, (UNKNOWN, 0, 1)).all():
+        raise InputError("labels: expected a list of 0, 1 and -1 (unlabelled).")
     half = _half(train_labels)
     shuffle = random.Random(_PUBLISHED_SEED).shuffle  # noqa: S311 - the published rule, not a secret
     split = {name: np.zeros(len(values), dtype=np.bool_) for name in SPLIT_NAMES}
@@ -108,8 +110,7 @@ def stratified_splits(
     return splits
 
 
-DEFAULT_SEED = 0
-"""Of the split that a graph without one gets."""
+DEFAULT_SEED = 0  # of the split that a graph without one gets
 
 
 def with_default_split(graph: NodeGraph) -> tuple[NodeGraph, tuple[str, ...]]:
@@ -133,10 +134,6 @@ def with_default_split(graph: NodeGraph) -> tuple[NodeGraph, tuple[str, ...]]:
 
 def split_from_column(values: Sequence[str | None], *, name: str = "split") -> Split:
     """A user's own split: each value is train, val (or valid, validation) or test, in any case; empty is in no split.
-
-    Args:
-        values: one text per node.
-        name: the column, for messages.
 
     Example:
         >>> split = split_from_column(["train", "Valid", "TEST", "", None])
@@ -190,13 +187,6 @@ def _at_most(cap: int, train: Rows, graph: NodeGraph, random_numbers: np.random.
 
 
 # --- checks -----------------------------------------------------------------------------------------------------------
-
-
-def _checked_labels(labels: npt.ArrayLike) -> npt.NDArray[np.int8]:
-    values = np.asarray(labels)
-    if values.ndim != 1 or not np.isin(values, (UNKNOWN, 0, 1)).all():
-        raise InputError("labels: expected a list of 0, 1 and -1 (unlabelled).")
-    return values.astype(np.int8)
 
 
 def _half(train_labels: int) -> int:

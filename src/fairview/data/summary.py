@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from fairview.data.graph import NodeGraph
-from fairview.undefined import Undefined
+from fairview.undefined import Undefined, plain
 
 
 def summarise(graph: NodeGraph) -> dict[str, Any]:
@@ -22,17 +22,18 @@ def summarise(graph: NodeGraph) -> dict[str, Any]:
         >>> facts["edges"], facts["isolated_nodes"], facts["components"], facts["homophily"]
         (1, 1, 2, 0.0)
     """
-    degree = graph.adjacency.degree
+    links, degree = graph.adjacency, graph.adjacency.degree
+    reached = np.bincount(links.indices, minlength=graph.num_nodes)  # along directed links, too
     homophily = graph.homophily()
-    facts: dict[str, Any] = {
+    return {
         "source": graph.provenance.source,
         "nodes": graph.num_nodes,
         "edges": graph.num_edges,
-        "directed": graph.adjacency.directed,
+        "directed": links.directed,
         "average_degree": float(degree.mean()) if graph.num_nodes else None,
         "largest_degree": int(degree.max()) if graph.num_nodes else None,
-        "isolated_nodes": _isolated(graph),
-        "components": _components(graph),
+        "isolated_nodes": int((degree + reached == 0).sum()),
+        "components": int(connected_components(links.to_scipy(), directed=links.directed, connection="weak")[0]),
         "channels": list(graph.channels),
         "constant_channels": list(graph.constant_channels),
         "classes": {"positive": graph.classes[1], "negative": graph.classes[0]},
@@ -45,7 +46,7 @@ def summarise(graph: NodeGraph) -> dict[str, Any]:
         "sensitive_unknown": graph.sensitive_unknown,
         "sensitive_channels": list(graph.sensitive_channels),
         "groups": [group_facts(graph, code) for code in range(len(graph.groups))],
-        "homophily": None if isinstance(homophily, Undefined) else homophily,
+        "homophily": plain(homophily),
         "splits": {
             name: {"nodes": int(mask.sum()), "positives": int((graph.labels[mask] == 1).sum())}
             for name, mask in graph.splits.items()
@@ -53,9 +54,8 @@ def summarise(graph: NodeGraph) -> dict[str, Any]:
         "notes": list(graph.provenance.notes),
         "sha256": dict(graph.provenance.sha256),
         "graph_sha256": graph.sha256,
+        "undefined": {"homophily": homophily.reason} if isinstance(homophily, Undefined) else {},
     }
-    facts["undefined"] = {"homophily": homophily.reason} if isinstance(homophily, Undefined) else {}
-    return facts
 
 
 def group_facts(graph: NodeGraph, code: int) -> dict[str, Any]:
@@ -71,15 +71,3 @@ def group_facts(graph: NodeGraph, code: int) -> dict[str, Any]:
         "positive_rate": positives / labelled if labelled else None,
         "average_degree": float(graph.adjacency.degree[members].mean()) if members.any() else None,
     }
-
-
-def _isolated(graph: NodeGraph) -> int:
-    linked = graph.adjacency.degree > 0
-    linked = linked | (np.bincount(graph.adjacency.indices, minlength=graph.num_nodes) > 0)
-    return int((~linked).sum())
-
-
-def _components(graph: NodeGraph) -> int:
-    return int(
-        connected_components(graph.adjacency.to_scipy(), directed=graph.adjacency.directed, connection="weak")[0]
-    )

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from fairview import notebook
 from fairview.leakage.sentences import left_out, path, strongest, summary
-from fairview.metrics.evaluation_display import plain, undefined_sentences
+from fairview.metrics.evaluation_display import undefined_sentences
 from fairview.metrics.registry import METRICS
+from fairview.undefined import plain
 
 if TYPE_CHECKING:
     import polars as pl

@@ -56,6 +56,5 @@ def largest_gap(rates: Rates) -> Rates:
 
 def _ratio(part: Counts, whole: Counts) -> Rates:
     part, whole = np.asarray(part, dtype=np.float64), np.asarray(whole, dtype=np.float64)
-    rates = np.full(part.shape, np.nan)
-    np.divide(part, whole, out=rates, where=whole != 0)
+    rates: Rates = np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole != 0)
     return rates

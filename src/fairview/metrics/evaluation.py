@@ -19,7 +19,7 @@ from fairview.metrics.intervals import Interval, bootstrap
 from fairview.metrics.ranking import auc_of
 from fairview.metrics.registry import METRICS, gap_names
 from fairview.metrics.validation import binary, finite_scores
-from fairview.undefined import Metric, Undefined
+from fairview.undefined import Metric, Undefined, plain
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,7 +41,7 @@ class GroupCounts:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: an undefined rate is None."""
-        return {name: _plain(value) for name, value in vars(self).items()}
+        return {name: plain(value) for name, value in vars(self).items()}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,18 +90,18 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: an undefined metric is None, with the reason under `undefined`."""
-        plain = {name: _plain(value) for name, value in self.metrics.items()}
-        plain |= {"undefined": self.undefined, "nodes": self.nodes, "group_unknown": self.group_unknown}
-        plain["groups"] = [group.to_dict() for group in self.groups]
-        plain["pairs"] = {
-            name: [{"groups": list(pair), "gap": _plain(value)} for pair, value in gaps.items()]
+        document: dict[str, Any] = {name: plain(value) for name, value in self.metrics.items()}
+        document |= {"undefined": self.undefined, "nodes": self.nodes, "group_unknown": self.group_unknown}
+        document["groups"] = [group.to_dict() for group in self.groups]
+        document["pairs"] = {
+            name: [{"groups": list(pair), "gap": plain(value)} for pair, value in gaps.items()]
             for name, gaps in self.pairs.items()
         }
         if self.intervals:
             unsure = {n: interval.reason for n, interval in self.intervals.items() if isinstance(interval, Undefined)}
             sure = {n: interval.to_dict() for n, interval in self.intervals.items() if isinstance(interval, Interval)}
-            plain["intervals"] = sure | {"undefined": unsure}
-        return plain
+            document["intervals"] = sure | {"undefined": unsure}
+        return document
 
     def to_frame(self) -> pl.DataFrame:
         """A polars frame with a row per metric: `metric`, `value`, `low`, `high` and `undefined`.
@@ -196,21 +196,9 @@ class Evaluator:
         interval_of: Mapping[str, Interval | Undefined] = {}
         if intervals:
             interval_of = bootstrap(
-                labels=self.labels,
-                scores=values,
-                cells=cells,
-                counts=counts,
-                metrics=metrics,
-                groups=self.groups,
-                resamples=resamples,
-                level=level,
-                seed=seed,
+                self.labels, values, cells, counts, metrics, self.groups, resamples=resamples, level=level, seed=seed
             )
         return Evaluation(metrics, counts, self.groups, interval_of)
-
-
-def _plain(value: Any) -> Any:
-    return None if isinstance(value, Undefined) else value
 
 
 def _pairs(name: str, counts: core.Counts, groups: tuple[str, ...]) -> dict[tuple[str, str], Metric]:

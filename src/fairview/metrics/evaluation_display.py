@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fairview import notebook
 from fairview.metrics.intervals import Interval
 from fairview.metrics.registry import METRICS
-from fairview.undefined import Metric, Undefined
+from fairview.undefined import Undefined, plain
 
 if TYPE_CHECKING:
     import polars as pl
@@ -73,11 +73,6 @@ def metric_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
         reason = value.reason if isinstance(value, Undefined) else None
         rows.append({"metric": name, "value": plain(value), "low": low, "high": high, "undefined": reason})
     return rows
-
-
-def plain(value: Metric) -> float | None:
-    """A number, or None where it is undefined."""
-    return None if isinstance(value, Undefined) else value
 
 
 def _words(metric: str) -> str:

@@ -33,14 +33,9 @@ from fairview.metrics.ranking import WeightedAUC
 from fairview.metrics.registry import METRICS
 from fairview.undefined import Metric, Undefined
 
-_MOST_UNDEFINED = 0.05
-"""Share of resamples that may lack a value before the interval is undefined itself."""
-
-_FEWEST = 5
-"""Nodes behind each group's rate, below which a gap's interval is undefined."""
-
-_BLOCK = 4_000_000
-"""Node draws held at a time: 32 MB of weights."""
+_MOST_UNDEFINED = 0.05  # share of resamples that may lack a value before the interval is undefined itself
+_FEWEST = 5  # nodes behind each group's rate, below which a gap's interval is undefined
+_BLOCK = 4_000_000  # node draws held at a time: 32 MB of weights
 
 
 @dataclass(frozen=True)
@@ -61,29 +56,20 @@ class Interval:
 
 
 def bootstrap(
-    *,
     labels: npt.NDArray[np.int8],
     scores: npt.NDArray[Any],
     cells: npt.NDArray[np.int64],
     counts: core.Counts,
     metrics: Mapping[str, Metric],
     groups: tuple[str, ...],
+    *,
     resamples: int,
     level: float,
     seed: int,
 ) -> dict[str, Interval | Undefined]:
-    """An interval for every metric.
+    """An interval for every metric: `metrics` and `counts` are those of the data itself.
 
-    Args:
-        labels: 0 or 1 per node.
-        scores: one per node.
-        cells: each node's place in the flattened counts.
-        counts: of the data itself, the unknown group first, shape (1 + groups, 2, 2).
-        metrics: the values on the data itself.
-        groups: names of the groups in the counts.
-        resamples: how many times to draw.
-        level: of the interval, 0.95 for 95 %.
-        seed: of the draws.
+    The unknown group comes first in the counts, shape (1 + groups, 2, 2); `cells` has each node's place in them.
     """
     level, resamples = float(level), operator.index(resamples)
     if not 0 < level < 1:

@@ -49,6 +49,5 @@ class WeightedAUC:
         below = np.cumsum(negative, axis=1) - negative
         won = (positive * (below + negative / 2)).sum(axis=1)
         pairs = positive.sum(axis=1) * negative.sum(axis=1)
-        auc = np.full(len(won), np.nan)
-        np.divide(won, pairs, out=auc, where=pairs > 0)
+        auc: npt.NDArray[np.float64] = np.divide(won, pairs, out=np.full(len(won), np.nan), where=pairs > 0)
         return auc

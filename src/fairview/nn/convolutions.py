@@ -36,64 +36,52 @@ class Weights(nn.Module):
 
 
 class Convolution(nn.Module):
-    """The weights of a convolution of PyG, which is made when the first message is passed."""
+    """The weights of a convolution of PyG, which is made when the first message is passed.
 
-    def convolution(self) -> nn.Module:
-        """PyG's own, with parameters and buffers of the same names."""
-        raise NotImplementedError
+    Args:
+        name: of the class in `torch_geometric.nn`; its parameters and buffers have the names that they have here.
+        *arguments: of its constructor.
+        **settings: likewise.
+    """
 
-    def pass_messages(self, *inputs: Any) -> Tensor:
-        """Call PyG's convolution with the weights that are here."""
+    def __init__(self, name: str, *arguments: Any, **settings: Any) -> None:
+        super().__init__()
+        self._made_by = name, arguments, settings
+
+    def forward(self, *inputs: Any) -> Tensor:
+        """Call PyG's convolution with the weights that are here: (x, edge_index, edge_weight) -> (n, outputs)."""
         if "_convolution" not in self.__dict__:  # not `self._convolution`: it is no part of this module
+            name, arguments, settings = self._made_by
             with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # PyG imports tqdm, which in a notebook asks for widgets
-                self.__dict__["_convolution"] = self.convolution()
+                from torch_geometric import nn as pyg
+
+                self.__dict__["_convolution"] = getattr(pyg, name)(*arguments, **settings)
         convolution = self.__dict__["_convolution"]
         # a caller may have put other tensors in the place of parameters, as `functional_call` does
         weights = {name: attrgetter(name)(self) for name in convolution.state_dict()}
         output: Tensor = functional_call(convolution, weights, inputs)
         return output
 
-    def forward(self, *inputs: Any) -> Tensor:
-        """(x, edge_index, edge_weight) -> (n, outputs)."""
-        return self.pass_messages(*inputs)
-
 
 class GCNLayer(Convolution):
     """S x W + b; S comes with its weights, so that PyG neither normalises nor adds self-loops."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
-        super().__init__()
+        super().__init__("GCNConv", inputs, outputs, normalize=False, add_self_loops=False)
         self.lin = Weights(inputs, outputs, bias=False, glorot=True)
         self.bias = nn.Parameter(torch.zeros(outputs))
         self.lin.reset_parameters()  # PyG draws twice
-
-    def convolution(self) -> nn.Module:
-        """`GCNConv`."""
-        from torch_geometric.nn import GCNConv
-
-        outputs, inputs = self.lin.weight.shape
-        layer: nn.Module = GCNConv(inputs, outputs, normalize=False, add_self_loops=False)
-        return layer
 
 
 class SAGELayer(Convolution):
     """W_l S x + b + W_r x, normalised to length 1."""
 
     def __init__(self, inputs: int, outputs: int, *, aggregation: str) -> None:
-        super().__init__()
-        self.aggregation = aggregation
+        super().__init__("SAGEConv", inputs, outputs, aggr=aggregation, normalize=True)
         self.lin_l, self.lin_r = Weights(inputs, outputs, bias=True), Weights(inputs, outputs, bias=False)
         self.lin_l.reset_parameters()  # PyG draws twice
         self.lin_r.reset_parameters()
-
-    def convolution(self) -> nn.Module:
-        """`SAGEConv`."""
-        from torch_geometric.nn import SAGEConv
-
-        outputs, inputs = self.lin_l.weight.shape
-        layer: nn.Module = SAGEConv(inputs, outputs, aggr=self.aggregation, normalize=True)
-        return layer
 
 
 class GINLayer(Convolution):
@@ -102,31 +90,13 @@ class GINLayer(Convolution):
     eps: Tensor
 
     def __init__(self, block: nn.Sequential, *, eps: float) -> None:
-        super().__init__()
+        super().__init__("GINConv", nn.Identity())  # around nothing: the block is here
         self.nn = block
         self.register_buffer("eps", torch.full((1,), eps))
         for part in block:
             part.reset_parameters()  # type: ignore[operator]  # PyG draws twice
 
-    def convolution(self) -> nn.Module:
-        """`GINConv` around nothing: the block is here."""
-        from torch_geometric.nn import GINConv
-
-        layer: nn.Module = GINConv(nn.Identity())
-        return layer
-
     def forward(self, *inputs: Any) -> Tensor:
         """(x, edge_index) -> (n, outputs)."""
-        output: Tensor = self.nn(self.pass_messages(*inputs))
+        output: Tensor = self.nn(super().forward(*inputs))
         return output
-
-
-class SumLayer(Convolution):
-    """S x, for any S."""
-
-    def convolution(self) -> nn.Module:
-        """`SimpleConv`."""
-        from torch_geometric.nn import SimpleConv
-
-        layer: nn.Module = SimpleConv(aggr="sum")
-        return layer

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
 
 from fairview.errors import InputError
-from fairview.nn.convolutions import GCNLayer, GINLayer, SAGELayer, SumLayer
+from fairview.nn.convolutions import Convolution, GCNLayer, GINLayer, SAGELayer
 from fairview.nn.dropout import DropoutSource
 from fairview.nn.inputs import GraphInputs
 from fairview.propagation.operators import Operator, OperatorKind
@@ -86,11 +86,11 @@ class Encoder(nn.Module):
     @property
     def first_weights(self) -> list[Tensor]:
         """The matrices that act on the channels, each (hidden, channels)."""
-        raise AssertionError("every encoder says which weights are its first")
+        raise NotImplementedError
 
-    def between(self, h: Tensor) -> Tensor:
-        """ReLU and dropout, between two layers."""
-        h = torch.relu(h)
+    def between(self, h: Tensor, norm: nn.Module | None = None) -> Tensor:
+        """ReLU, a norm if there is one, and dropout: between two layers."""
+        h = torch.relu(h) if norm is None else norm(torch.relu(h))
         return h * self.dropout.draw(h) if self.training and self.dropout.rate else h
 
 
@@ -142,7 +142,7 @@ class GINEncoder(Encoder):
         self.layers = nn.ModuleList(
             GINLayer(block, eps=spec.self_loops - 1) if self.sums else block for block in blocks
         )
-        self.aggregate = SumLayer()
+        self.aggregate = Convolution("SimpleConv", aggr="sum")
 
     def forward(self, x: Tensor, inputs: GraphInputs) -> Tensor:
         for depth, layer in enumerate(self.layers):
@@ -192,13 +192,8 @@ class SAGEEncoder(Encoder):
     def forward(self, x: Tensor, inputs: GraphInputs) -> Tensor:
         edges, _ = inputs.weighted_edges  # with the node itself among its neighbours, if it has a self-loop
         for depth, layer in enumerate(self.layers):
-            x = layer(self.transition(x, depth) if depth else x, edges)
+            x = layer(self.between(x, self.norms[depth - 1]) if depth else x, edges)
         return x
-
-    def transition(self, h: Tensor, depth: int) -> Tensor:
-        """ReLU, BatchNorm and dropout before the layer `depth`."""
-        h = self.norms[depth - 1](torch.relu(h))
-        return h * self.dropout.draw(h) if self.training and self.dropout.rate else h
 
     @property
     def first_weights(self) -> list[Tensor]:

@@ -15,15 +15,7 @@ from fairview.propagation.operators import Operator, propagate
 
 
 class GraphInputs:
-    """Features X and operator S of one graph, as tensors.
-
-    Args:
-        features: X, shape (n, d).
-        adjacency: the links.
-        operator: S; None for encoders that look at no links.
-        device: where the tensors live.
-        dtype: of the features and of all that is computed from them.
-    """
+    """Features X, shape (n, d), and operator S of one graph, as tensors; no operator for encoders without links."""
 
     def __init__(
         self,

@@ -31,15 +31,6 @@ class LinearPath:
     def on(self, rows: np.ndarray | None = None) -> LinearRows:
         return LinearRows(self, self.columns if rows is None else _picked(self.table, rows))
 
-    @property
-    def weight(self) -> Tensor:
-        return self.encoder.first_weights[0]
-
-    @property
-    def bias(self) -> Tensor:
-        bias: Tensor = self.encoder.layer(0).bias
-        return bias
-
 
 class LinearRows:
     """Some nodes on a `LinearPath`, their rows of S X as columns."""
@@ -48,8 +39,9 @@ class LinearRows:
         self.path, self.columns = path, columns
 
     def logits(self, masks: Tensor, head: nn.Linear) -> Tensor:
-        directions = masks[:, None, :] * (head.weight @ self.path.weight)  # (views, outputs, d)
-        constant = head.weight @ self.path.bias + head.bias  # (outputs,)
+        encoder = self.path.encoder
+        directions = masks[:, None, :] * (head.weight @ encoder.first_weights[0])  # (views, outputs, d)
+        constant: Tensor = head.weight @ encoder.layer(0).bias + head.bias  # (outputs,)
         return _product(directions, self.columns) + constant
 
     def parts(self) -> Sequence[tuple[Rows, slice]]:

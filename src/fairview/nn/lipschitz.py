@@ -26,11 +26,8 @@ def unit_spectral_norm(weight: Tensor) -> Tensor:
 class FreeWeights(nn.Module):
     """The matrices V that are trained where an encoder computes with W = V / σ_max(V).
 
-    The encoder itself always holds W, so that it predicts and is saved like any other.
-
-    Args:
-        encoder: its parameters with two dimensions are normalised, at once.
-        normalise: False leaves them as they are; all of them then belong to the `others`.
+    The encoder itself always holds W, so that it predicts and is saved like any other. With `normalise=False` all its
+    parameters belong to the `others`, as they are.
     """
 
     def __init__(self, encoder: nn.Module, *, normalise: bool = True) -> None:

@@ -44,18 +44,15 @@ class Path(Protocol):
 
 def choose_path(encoder: Encoder | ForeignEncoder, inputs: GraphInputs, kind: PathKind = "auto") -> Path:
     """The collapsed path where it is exact, else the general one; `kind` forces either."""
+    from fairview.nn.linear_path import LinearPath, NormalisedPath
+    from fairview.nn.sage_path import SagePath
+
     if kind != "general":
         if isinstance(encoder, (MLPEncoder, GCNEncoder)) and encoder.spec.layers == 1:
-            from fairview.nn.linear_path import LinearPath
-
             return LinearPath(encoder, inputs)
         if isinstance(encoder, GINEncoder) and encoder.spec.layers == 1:
-            from fairview.nn.linear_path import NormalisedPath
-
             return NormalisedPath(encoder, inputs)
         if isinstance(encoder, SAGEEncoder):
-            from fairview.nn.sage_path import SagePath
-
             return SagePath(encoder, inputs)
         if kind == "collapsed":
             raise InputError("path: no collapsed path for this encoder; use 'general' or 'auto'.")
@@ -73,16 +70,13 @@ class GeneralPath:
 
     def representations(self, masks: Tensor) -> Tensor:
         """Shape (views, n, hidden)."""
-        dropout = getattr(self.encoder, "dropout", None)
+        dropout = self.encoder.dropout if isinstance(self.encoder, Encoder) else DropoutSource(0.0)
         views = []
-        if isinstance(dropout, DropoutSource):
-            dropout.begin(len(masks))
+        dropout.begin(len(masks))
         for mask in masks:
-            if isinstance(dropout, DropoutSource):
-                dropout.next_view()
+            dropout.next_view()
             views.append(self.encoder(self.inputs.x * mask, self.inputs))
-        if isinstance(dropout, DropoutSource):
-            dropout.end()
+        dropout.end()
         return torch.stack(views)
 
 

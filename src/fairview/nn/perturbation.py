@@ -20,20 +20,12 @@ from fairview.propagation.operators import Operator
 NoiseKind = Literal["node", "channel"]
 
 
-# --- features ---------------------------------------------------------------------------------------------------------
-
-
 def draw_noise(
     nodes: int, free: np.ndarray, rate: float, generator: torch.Generator, kind: NoiseKind = "node"
 ) -> Tensor:
     """r ∘ δ with r ~ Bernoulli(rate) and δ ~ N(0, 1), shape (nodes, d), or (1, d) with one draw per `channel`.
 
-    Args:
-        nodes: n.
-        free: which of the d channels may be changed.
-        rate: of entries that are.
-        generator: of the draws.
-        kind: whether each node has its own noise, or all have the same.
+    `free` says which of the d channels may be changed.
     """
     rows = nodes if kind == "node" else 1
     hit = torch.rand(rows, len(free), generator=generator) < rate
@@ -48,11 +40,7 @@ class Counterfactual:
 
     v_g is the mean of the sensitive channels in group g. A channel that holds the attribute has one value per group, so
     that this exchanges the values: 0 and 1 of a single channel, or the two columns of a one-hot code. With two groups
-    the other one is given; with more it is drawn anew for each node. A node of unknown group stays as it is.
-
-    Args:
-        values: of the sensitive channels, (n, k).
-        codes: of the groups, (n,), -1 where not known.
+    the other one is given; with more it is drawn anew for each node. A node of unknown group (-1) stays as it is.
     """
 
     def __init__(self, values: np.ndarray, codes: np.ndarray) -> None:
@@ -73,9 +61,6 @@ class Counterfactual:
         moved = torch.zeros(self.shape, dtype=torch.float64)
         moved[self.known] = self.means[(self.places + step) % groups] - self.means[self.places]
         return moved
-
-
-# --- links ------------------------------------------------------------------------------------------------------------
 
 
 class Links:
@@ -158,25 +143,15 @@ class PerturbedMatrix(SparseMatrix):
 
 
 class PerturbedInputs(GraphInputs):
-    """What an encoder sees of a perturbed view.
+    """What an encoder sees of a perturbed view: features x, (n, d), and the links of a graph but those left out.
 
-    Args:
-        x: the features, (n, d).
-        links: of the whole graph.
-        left_out: places of the links that the view lacks.
-        shared: of all views with the same operator; None for encoders that have none.
+    `shared` is what all views with the same operator have in common; None for encoders that have none.
     """
 
     def __init__(self, x: Tensor, links: Links, left_out: Tensor, shared: SharedOperator | None) -> None:
-        super().__init__(
-            x.cpu().numpy(), links.adjacency, shared.operator if shared else None, device=x.device, dtype=x.dtype
-        )
-        self.links, self.left_out, self.shared = links, left_out, shared
-        self.features = x
-
-    @cached_property
-    def x(self) -> Tensor:
-        return self.features
+        operator = shared.operator if shared else None
+        super().__init__(x.cpu().numpy(), links.adjacency, operator, device=x.device, dtype=x.dtype)
+        self.x, self.links, self.left_out, self.shared = x, links, left_out, shared
 
     @cached_property
     def propagated(self) -> Tensor:

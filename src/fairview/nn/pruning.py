@@ -30,18 +30,11 @@ from fairview.nn.wasserstein import Hop, critic_values
 NEVER = torch.finfo(torch.float64).max
 """A cutoff that no link reaches; an infinite one would not pass for a number in a model file."""
 
-_ROUNDING = 1e-9
-"""A link this close to the cutoff stays, so that the order of a sum's terms decides nothing."""
+_ROUNDING = 1e-9  # a link this close to the cutoff stays, so that the order of a sum's terms decides nothing
 
 
 class LinkPruning(nn.Module):
-    """The critic's directions and the cutoff: all that is needed to prune any graph with the same channels.
-
-    Args:
-        groups: number of critics.
-        hops: H.
-        channels: number of channels.
-    """
+    """The critic's directions and the cutoff: all that is needed to prune any graph with the same channels."""
 
     directions: Tensor  # (groups, hops + 1, channels)
     centre: Tensor  # (groups,), f̄ of the training graph

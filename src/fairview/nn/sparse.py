@@ -24,17 +24,16 @@ class SparseMatrix:
         self.backward_matrix = _csr(sparse.csr_array(matrix.T.tocsr()), dtype, device)
 
     def __matmul__(self, dense: Tensor) -> Tensor:
-        product: Tensor = _Product.apply(  # type: ignore[no-untyped-call]
-            self.forward_matrix, self.backward_matrix, dense
-        )
-        return product
+        return self._product(None, dense)
 
     def added_to(self, base: Tensor, dense: Tensor) -> Tensor:
         """base + S Y, in one pass over the result."""
-        total: Tensor = _Sum.apply(  # type: ignore[no-untyped-call]
-            self.forward_matrix, self.backward_matrix, base, dense
-        )
-        return total
+        return self._product(base, dense)
+
+    def _product(self, base: Tensor | None, dense: Tensor) -> Tensor:
+        matrices = self.forward_matrix, self.backward_matrix
+        product: Tensor = _Product.apply(*matrices, base, dense)  # type: ignore[no-untyped-call]
+        return product
 
     def rows(self, index: np.ndarray) -> tuple[SparseMatrix, np.ndarray]:
         """S restricted to some rows and to the columns that those rows (and the rows' own nodes) touch.
@@ -49,34 +48,18 @@ class SparseMatrix:
 
 class _Product(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, matrix: Tensor, transposed: Tensor, dense: Tensor) -> Tensor:
-        ctx.transposed = transposed
-        return _times(matrix, dense)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[None, None, Tensor]:
-        return None, None, _times(ctx.transposed, gradients[0])
-
-
-class _Sum(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, matrix: Tensor, transposed: Tensor, base: Tensor, dense: Tensor) -> Tensor:
-        ctx.transposed = transposed
+    def forward(ctx: Any, matrix: Tensor, transposed: Tensor, base: Tensor | None, dense: Tensor) -> Tensor:
+        ctx.transposed, ctx.has_base = transposed, base is not None
         return _times(matrix, dense, base)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[None, None, Tensor, Tensor]:
-        return None, None, gradients[0], _times(ctx.transposed, gradients[0])
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[None, None, Tensor | None, Tensor]:
+        return None, None, gradients[0] if ctx.has_base else None, _times(ctx.transposed, gradients[0])
 
 
-_CACHED = 8 * 1024**2
-"""Bytes of a dense matrix whose rows are read in random order without waiting for main memory."""
-
-_WIDE = 4 * _CACHED
-"""Bytes of a dense matrix above which taking its columns in blocks pays for copying them."""
-
-_FEWEST_COLUMNS = 16
-"""Narrower blocks spend more time on indices than they save."""
+_CACHED = 8 * 1024**2  # bytes of a dense matrix whose rows are read in random order without waiting for main memory
+_WIDE = 4 * _CACHED  # bytes of a dense matrix above which taking its columns in blocks pays for copying them
+_FEWEST_COLUMNS = 16  # narrower blocks spend more time on indices than they save
 
 
 def _times(matrix: Tensor, dense: Tensor, base: Tensor | None = None) -> Tensor:

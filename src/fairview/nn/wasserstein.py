@@ -29,10 +29,7 @@ from fairview.groups import UNKNOWN
 class Hop:
     """P for links with a weight each. Only sums over links: autograd gives a gradient per link, and nothing is n x n.
 
-    Args:
-        adjacency: the links.
-        share: α, of the neighbourhood; the rest is the node itself.
-        weights: one per directed pair, ones by default.
+    `share` is α, that of the neighbourhood; `weights` has one number per directed pair, ones by default.
 
     Example:
         >>> adjacency, _ = Adjacency.from_pairs([0], [1], num_nodes=2)

@@ -63,11 +63,9 @@ def known_groups(graph: NodeGraph) -> npt.NDArray[np.int16]:
     """
     with_nodes = np.flatnonzero(np.bincount(graph.sensitive[graph.sensitive != UNKNOWN], minlength=len(graph.groups)))
     if len(with_nodes) < 2:
-        has = (
-            f"only the group '{graph.groups[with_nodes[0]]}' has nodes"
-            if len(with_nodes)
-            else "no node's group is known"
-        )
+        has = "no node's group is known"
+        if len(with_nodes):
+            has = f"only the group '{graph.groups[with_nodes[0]]}' has nodes"
         raise InputError(f"sensitive attribute '{graph.sensitive_name}': {has}; a correlation needs two groups.")
     place = np.full(len(graph.groups) + 1, UNKNOWN, dtype=np.int16)  # the last one is that of code -1
     place[with_nodes] = np.arange(len(with_nodes))
@@ -110,10 +108,8 @@ def group_correlation(values: Values, codes: Codes) -> npt.NDArray[np.float64]:
     variance = squares / len(values) - mean**2
     apart = sums / sizes - mean
     between = (sizes * apart**2).sum(axis=0) / len(values)
-    varies = variance > (_ROUNDING[values.dtype.itemsize] ** 2) * (
-        shift.astype(np.float64) ** 2 + squares / len(values)
-    )
-    ratio = np.zeros(width)
-    np.divide(between, variance, out=ratio, where=varies)
+    size = shift.astype(np.float64) ** 2 + squares / len(values)
+    varies = variance > (_ROUNDING[values.dtype.itemsize] ** 2) * size
+    ratio = np.divide(between, variance, out=np.zeros(width), where=varies)
     eta = np.sqrt(np.minimum(ratio, 1.0))
     return np.asarray(eta * np.sign(apart[1] - apart[0])) if number == 2 else eta

@@ -38,8 +38,7 @@ def one_hop(adjacency: Adjacency, operator: Operator, dtype: npt.DTypeLike = np.
     gathered = np.diff(links.indptr)
     degree = gathered + operator.self_loops
     power = {"gcn": -0.5, "mean": -1.0, "sum": 0.0}[operator.kind]
-    left = np.zeros(len(degree))
-    np.power(degree, power, out=left, where=degree > 0)
+    left = np.power(degree, power, out=np.zeros(len(degree)), where=degree > 0)
     weights = np.repeat(left, gathered)
     diagonal = operator.self_loops * left
     if operator.kind == "gcn":

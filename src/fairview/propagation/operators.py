@@ -55,8 +55,7 @@ class Operator(BaseModel):
         if self.kind != "sum":
             degree = np.asarray(a.sum(axis=1), dtype=np.float64)
             power = -0.5 if self.kind == "gcn" else -1.0
-            inverse = np.zeros(n)
-            np.power(degree, power, out=inverse, where=degree > 0)
+            inverse = np.power(degree, power, out=np.zeros(n), where=degree > 0)
             a = sparse.csr_array(sparse.diags_array(inverse) @ a)
             if self.kind == "gcn":
                 a = sparse.csr_array(a @ sparse.diags_array(inverse))

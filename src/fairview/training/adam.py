@@ -18,11 +18,6 @@ class Adam:
     """Adam (Kingma, Ba 2015) with weight decay added to the gradient, as in `torch.optim.Adam`.
 
     The parameters become views of one vector; they stay parameters of their modules in every other way.
-
-    Args:
-        parameters: to train.
-        rate: of learning.
-        weight_decay: L2 penalty.
     """
 
     decay_mean, decay_square, epsilon = 0.9, 0.999, 1e-8

@@ -1,4 +1,4 @@
-"""How does a stopped run go on, bit by bit? One file with the whole state, replaced atomically."""
+"""How does a stopped run continue with identical results? One file with the whole state, replaced atomically."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from fairview.errors import FairviewError
 from fairview.metrics.evaluation import Evaluation
 from fairview.training.selection import Rule
 from fairview.training.state import State
-from fairview.undefined import Undefined
+from fairview.undefined import plain
 
 
 class TrainingError(FairviewError):
@@ -58,19 +58,12 @@ class Progress:
 
 @dataclass(frozen=True)
 class Loop:
-    """Train, validate, keep the best.
+    """Train, validate, keep the best."""
 
-    Attributes:
-        epochs: how many at most.
-        rule: which epoch is the best.
-        patience: stop after so many epochs without a better one; None never does.
-        watch: called after every epoch with the progress so far; for progress bars and checkpoints.
-    """
-
-    epochs: int
-    rule: Rule
-    patience: int | None = None
-    watch: Callable[[Progress], None] | None = None
+    epochs: int  # at most
+    rule: Rule  # says which epoch is the best
+    patience: int | None = None  # stop after so many epochs without a better one; None never does
+    watch: Callable[[Progress], None] | None = None  # called after every epoch: progress bars and checkpoints
 
     def run(self, trainee: Trainee, progress: Progress | None = None) -> Progress:
         """From where `progress` stands to the end. Ctrl-C keeps the best state so far, if there is one."""
@@ -101,7 +94,7 @@ class Loop:
         if number == 1:
             progress.left_out = self.rule.left_out(evaluation)
         snapshot = trainee.snapshot() if score > progress.best_score else None
-        metrics = {name: None if isinstance(value, Undefined) else value for name, value in evaluation.metrics.items()}
+        metrics = {name: plain(value) for name, value in evaluation.metrics.items()}
         progress.history.append({"epoch": number, "loss": losses, "val": metrics, "score": score})
         if snapshot is not None:  # after the history, so that Ctrl-C never leaves a best epoch that is not in it
             progress.best_score, progress.best_epoch, progress.best = score, number, snapshot

@@ -1,4 +1,4 @@
-"""What is the whole state of a training run? A flat dictionary of tensors, so that a run can go on bit by bit."""
+"""What is the whole state of a training run? A flat dictionary of tensors: a resumed run gives identical results."""
 
 from __future__ import annotations
 

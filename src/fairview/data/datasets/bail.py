@@ -19,28 +19,22 @@ because the threshold rule with t = 0.6 on the unscaled columns gives the same p
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from fairview.data.datasets.entry import DataFile, Dataset, Download
-from fairview.data.datasets.published import from_fairvgnn, published_graph, read_csv_file, read_edge_file, similar_rows
+from fairview.data.datasets.published import FAIRVGNN, addresses, published_graph, read_edge_file, similar_rows
 
 if TYPE_CHECKING:
     from fairview.data.datasets.files import FoundFiles
     from fairview.data.graph import NodeGraph
 
 
-def load_bail(files: FoundFiles) -> NodeGraph:
-    """The Bail graph with its published split, `TIME` and all."""
-    return _load(files, drop=())
-
-
-def load_bail_no_time(files: FoundFiles) -> NodeGraph:
-    """The same graph, split and scaling without the channel that gives the label away."""
-    return _load(files, drop=("TIME",))
-
-
-def _load(files: FoundFiles, *, drop: tuple[str, ...]) -> NodeGraph:
-    table = read_csv_file(files.read("bail.csv"))
+def load_bail(files: FoundFiles, *, drop: tuple[str, ...] = ()) -> NodeGraph:
+    """The Bail graph with its published split, `TIME` and all; or without some channels, all else being equal."""
+    table = pl.read_csv(files.read("bail.csv"))
     if "bail_edges.txt" in files:
         edges, note = read_edge_file(files.read("bail_edges.txt")), "links from bail_edges.txt"
     else:
@@ -108,7 +102,7 @@ BAIL = Dataset(
             name="bail.zip",
             sha256="8b72929bbb2bcdeed16098120fcf995b66eeff6ac172c159d91f0b449265f062",
             size=2_112_180,
-            urls=from_fairvgnn("dataset/bail.zip"),
+            urls=addresses("dataset/bail.zip", repository=FAIRVGNN),
         ),
     ),
     fetchable=True,
@@ -125,6 +119,6 @@ BAIL_NO_TIME = dataclasses.replace(
         "`TIME`, the label in disguise, is not among the channels; the published links were drawn with it.",
         *_HARMS,
     ),
-    load=load_bail_no_time,
+    load=partial(load_bail, drop=("TIME",)),
 )
 """Bail without the channel that gives the label away."""

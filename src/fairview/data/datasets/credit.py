@@ -20,28 +20,29 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from fairview.data.datasets.entry import DataFile, Dataset, Download
-from fairview.data.datasets.published import from_nifty, published_graph, read_csv_file, read_edge_file, similar_rows
+from fairview.data.datasets.published import NIFTY, addresses, published_graph, read_edge_file, similar_rows
 from fairview.errors import InputError
 
 if TYPE_CHECKING:
     from fairview.data.datasets.files import FoundFiles
     from fairview.data.graph import NodeGraph
 
-NOT_CHANNELS = ("Single",)
-"""Left out by the published runs."""
+NOT_CHANNELS = ("Single",)  # left out by the published runs
 
 
 def load_credit_small(files: FoundFiles) -> NodeGraph:
     """The small Credit graph with its published split; the links are rebuilt from the table."""
-    table = read_csv_file(files.read("credit.csv"))
+    table = pl.read_csv(files.read("credit.csv"))
     edges, note = similar_rows(table.drop("NoDefaultNextMonth", *NOT_CHANNELS), threshold=0.7)
     return published_graph(files.dataset, table, edges, note, sha256=files.sha256(), drop=NOT_CHANNELS)
 
 
 def load_credit_large(files: FoundFiles) -> NodeGraph:
     """The large Credit graph with its published split; the links are read from its file."""
-    edges, table = read_edge_file(files.read("credit_edges.txt")), read_csv_file(files.read("credit.csv"))
+    edges, table = read_edge_file(files.read("credit_edges.txt")), pl.read_csv(files.read("credit.csv"))
     note = "links from credit_edges.txt, known by the first digits of its sha256"
     graph = published_graph(files.dataset, table, edges, note, sha256=files.sha256(), drop=NOT_CHANNELS)
     if graph.num_edges != files.dataset.edges:  # eight digits are a weak pin: look twice
@@ -96,7 +97,7 @@ CREDIT_SMALL = Dataset(
             name="credit.csv",
             sha256=_TABLE.sha256,
             size=1_152_844,
-            urls=from_nifty("dataset/credit/credit.csv"),
+            urls=addresses("dataset/credit/credit.csv", repository=NIFTY),
         ),
     ),
     fetchable=True,

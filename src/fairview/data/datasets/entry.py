@@ -13,23 +13,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class DataFile:
-    """A file that a dataset is read from; it may lie in a folder as it is, or in an archive.
+    """A file that a dataset is read from; it may lie in a folder as it is, or in an archive."""
 
-    Attributes:
-        name: the file's name, such as `bail.csv`.
-        sha256: its hash, all 64 digits, or as many of the first as are known.
-        limit: bytes that are read at most.
-        folder: name of the folder that it has in the archive, and when that is unpacked.
-        archives: names of the zip archives that may hold it.
-        required: without it the dataset can't be loaded.
-    """
-
-    name: str
-    sha256: str
-    limit: int
-    folder: str
-    archives: tuple[str, ...] = ()
-    required: bool = True
+    name: str  # such as `bail.csv`
+    sha256: str  # all 64 digits, or as many of the first as are known
+    limit: int  # bytes that are read at most
+    folder: str  # that it lies in, inside the archive and when that is unpacked
+    archives: tuple[str, ...] = ()  # names of the zip archives that may hold it
+    required: bool = True  # without it the dataset can't be loaded
 
 
 @dataclass(frozen=True, kw_only=True)

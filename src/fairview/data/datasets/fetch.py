@@ -33,12 +33,8 @@ _CHUNK = 64 * 1024
 def fetch(urls: str | Sequence[str], target: str | Path, *, sha256: str, limit: int, timeout: float = 30.0) -> Path:
     """Download a file, check it, and put it in place atomically. A file that lies at the target stays until then.
 
-    Args:
-        urls: the address, or several that are tried in turn while one can't be reached; https, or http on this machine.
-        target: where the file goes; its folder is made if need be.
-        sha256: all 64 digits of the expected hash.
-        limit: bytes that are accepted at most.
-        timeout: seconds without any answer.
+    Several addresses are tried in turn; each is https, or http on this machine. `timeout` is in seconds without any
+    answer, and `limit` the most bytes that are accepted.
 
     Raises:
         DataNotFoundError: no address gave a whole file (no network, an error status, a broken connection, a timeout).
@@ -106,7 +102,8 @@ def _download(url: str, file: BinaryIO, *, name: str, sha256: str, limit: int, t
         raise _UnreachableError(f"{host}: {_reason(error)}") from None
     digest, received = hashlib.sha256(), 0
     with response:
-        declared = _declared_size(response)
+        length = response.headers.get("Content-Length", "")
+        declared = int(length) if length.isdecimal() else None
         if declared is not None and declared > limit:
             raise InputError(f"{name}: {url} holds {declared:,} bytes; at most {limit:,} are expected. Not downloaded.")
         with track(f"Downloading {name}", declared or limit) as advance:
@@ -129,11 +126,6 @@ def _download(url: str, file: BinaryIO, *, name: str, sha256: str, limit: int, t
         raise InputError(
             f"{name}: {url} is not the expected file: sha256 {digest.hexdigest()}, expected {sha256}. Not kept."
         )
-
-
-def _declared_size(response: http.client.HTTPResponse) -> int | None:
-    text = response.headers.get("Content-Length", "")
-    return int(text) if text.isdecimal() else None
 
 
 def _reason(error: BaseException) -> str:

@@ -35,19 +35,12 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class FoundFiles:
-    """Which files of a dataset are at hand. Their content is checked when they are read, not before.
-
-    Attributes:
-        dataset: the dataset.
-        places: where each file lies, by the file's name.
-        folders: the folders that were searched, in this order.
-        problems: archives that could not be looked into.
-    """
+    """Which files of a dataset are at hand. Their content is checked when they are read, not before."""
 
     dataset: Dataset
-    places: Mapping[str, Place]
-    folders: tuple[Path, ...]
-    problems: tuple[str, ...] = ()
+    places: Mapping[str, Place]  # by the file's name
+    folders: tuple[Path, ...]  # that were searched, in this order
+    problems: tuple[str, ...] = ()  # of archives that could not be looked into
 
     @property
     def missing(self) -> tuple[DataFile, ...]:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from fairview.data.datasets.entry import Dataset, Download
-from fairview.data.datasets.published import from_fairvgnn, published_graph, similar_rows
+from fairview.data.datasets.published import FAIRVGNN, addresses, published_graph, similar_rows
 from fairview.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,10 +33,7 @@ if TYPE_CHECKING:
 
 UCI_SHA256 = "b21f3d81db8071257d5ff1deaeba1fd4303b62712e6fcc9715c7a86202cb5871"
 
-NOT_CHANNELS = ("OtherLoansAtStore", "PurposeOfLoan")
-"""Left out by the published runs: constant, and text."""
-
-_SCALED_FOR_DISTANCE = ("LoanAmount", "Age", "LoanDuration")
+NOT_CHANNELS = ("OtherLoansAtStore", "PurposeOfLoan")  # left out by the published runs: constant, and text
 
 Codes = Mapping[str, int | str] | frozenset[str] | None
 """Values of an attribute's codes: by code; or 1 for the codes named and 0 for the others; or a number as it is."""
@@ -123,15 +120,12 @@ def german_edges(table: pl.DataFrame) -> tuple[pl.DataFrame, str]:
     Similarity counts all columns but the label and `NOT_CHANNELS`, with `Gender` as 0/1 and amount, age and duration
     scaled to [-1, 1]; the other columns are on about that scale already.
     """
+    column = pl.col("LoanAmount", "Age", "LoanDuration")
     rows = table.drop("GoodCustomer", *NOT_CHANNELS).with_columns(
         (pl.col("Gender") == "Female").cast(pl.Float64),
-        *(_to_unit_range(pl.col(name)) for name in _SCALED_FOR_DISTANCE),
+        (column - column.min()) * 2 / (column.max() - column.min()) - 1,
     )
     return similar_rows(rows, threshold=0.8)
-
-
-def _to_unit_range(column: pl.Expr) -> pl.Expr:
-    return (column - column.min()) * 2 / (column.max() - column.min()) - 1
 
 
 def load_german(_files: FoundFiles | None = None) -> NodeGraph:
@@ -192,7 +186,7 @@ GERMAN = Dataset(
             name="german.zip",
             sha256="7f0707c34346539f5112f56085cff82cce98154763f124aeda05207b26789648",
             size=103_864,
-            urls=from_fairvgnn("dataset/german.zip"),
+            urls=addresses("dataset/german.zip", repository=FAIRVGNN),
         ),
     ),
     fetchable=True,

@@ -30,14 +30,7 @@ def published_graph(
 ) -> NodeGraph:
     """The graph with its published split. The sensitive attribute is a channel, and the only one left unscaled.
 
-    Args:
-        dataset: says what the columns mean; the sensitive one holds 0 and 1.
-        table: of the nodes.
-        edges: pairs of rows.
-        *notes: where the edges come from, for the provenance.
-        sha256: of the files that were read.
-        drop: columns that are not channels.
-        scaling: of the other channels.
+    The table's sensitive column holds 0 and 1; the edges are pairs of rows, and the notes say where they come from.
     """
     graph = read_graph(
         table,
@@ -58,24 +51,16 @@ def published_graph(
     )
 
 
-def from_fairvgnn(path: str) -> tuple[str, str]:
-    """Addresses of a file of the FairVGNN paper's repository: at the commit that was looked at, else at the newest."""
-    return _addresses("YuWVandy/FairVGNN", "938f2e8d8da8c4bfc73b92c7953493a91f89244a", path)
+FAIRVGNN = "YuWVandy/FairVGNN", "938f2e8d8da8c4bfc73b92c7953493a91f89244a"
+NIFTY = "chirag126/nifty", "6c270c5ec736c5138d455609112cf6dfcc63dcca"
+"""The repositories of the papers, each at the commit that was looked at."""
 
 
-def from_nifty(path: str) -> tuple[str, str]:
-    """The same for the NIFTY paper's repository."""
-    return _addresses("chirag126/nifty", "6c270c5ec736c5138d455609112cf6dfcc63dcca", path)
-
-
-def _addresses(repository: str, commit: str, path: str) -> tuple[str, str]:
-    root = f"https://raw.githubusercontent.com/{repository}"
+def addresses(path: str, *, repository: tuple[str, str]) -> tuple[str, str]:
+    """Of a file in a repository: at the commit that was looked at, else at the newest."""
+    name, commit = repository
+    root = f"https://raw.githubusercontent.com/{name}"
     return f"{root}/{commit}/{path}", f"{root}/HEAD/{path}"
-
-
-def read_csv_file(content: bytes) -> pl.DataFrame:
-    """The table of a CSV file."""
-    return pl.read_csv(io.BytesIO(content))
 
 
 def read_edge_file(content: bytes) -> pl.DataFrame:

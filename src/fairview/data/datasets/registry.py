@@ -100,21 +100,17 @@ def fetch_dataset(name: str, *, data_dir: str | Path | None = None, timeout: flo
         at_hand.require()  # says which file must come by other means
         return tuple(dict.fromkeys(place.path for place in at_hand.places.values()))
     folder = files.search_path(data_dir)[0]
-    return tuple(_fetch_into(folder, download, timeout) for download in dataset.downloads)
-
-
-def _fetch_into(folder: Path, download: Download, timeout: float) -> Path:
-    target = folder / download.name
-    if not _lies_there(target, download):
-        addresses = addresses_of(download.name, download.urls)
-        fetch(addresses, target, sha256=download.sha256, limit=download.size, timeout=timeout)
-    return target
+    for download in dataset.downloads:
+        if not _lies_there(folder / download.name, download):
+            addresses = addresses_of(download.name, download.urls)
+            fetch(addresses, folder / download.name, sha256=download.sha256, limit=download.size, timeout=timeout)
+    return tuple(folder / download.name for download in dataset.downloads)
 
 
 def _lies_there(target: Path, download: Download) -> bool:
-    if not target.is_file():
-        return False
     try:
-        return hashlib.sha256(read_bytes(target, limit=download.size)).hexdigest() == download.sha256
+        return (
+            target.is_file() and hashlib.sha256(read_bytes(target, limit=download.size)).hexdigest() == download.sha256
+        )
     except InputError:  # too large, or not readable: not the file we want
         return False

@@ -11,18 +11,11 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-BLOCK = 1 << 20
-"""Pairs written in one go."""
+BLOCK = 1 << 20  # pairs written in one go
 
 
 class DistinctRows:
     """The distinct rows of a table (its *points*), and which rows are each of them.
-
-    Attributes:
-        points: shape (m, d), in lexicographic order of the reversed channels.
-        count: shape (m,), how many rows are this point.
-        first: shape (m,), the lowest row number among them.
-        point_of: shape (n,), the point that a row is.
 
     Example:
         >>> table = DistinctRows(np.array([[5.0], [2.0], [5.0]]))
@@ -36,10 +29,10 @@ class DistinctRows:
         is_new = np.ones(len(rows), dtype=np.bool_)
         is_new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
         self._start = np.flatnonzero(is_new)
-        self.points: FloatArray = ordered[is_new]
-        self.count: IntArray = np.diff(self._start, append=len(rows))
-        self.first: IntArray = self._order[self._start]
-        self.point_of: IntArray = np.empty(len(rows), dtype=np.int64)
+        self.points: FloatArray = ordered[is_new]  # (m, d), in lexicographic order of the reversed channels
+        self.count: IntArray = np.diff(self._start, append=len(rows))  # (m,): how many rows are this point
+        self.first: IntArray = self._order[self._start]  # (m,): the lowest row number among them
+        self.point_of: IntArray = np.empty(len(rows), dtype=np.int64)  # (n,): the point that a row is
         self.point_of[self._order] = np.cumsum(is_new) - 1
 
     @property

@@ -15,21 +15,14 @@ from time import perf_counter
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from fairview.data.similarity.distinct import FloatArray, IntArray
 
 Reach = Callable[[IntArray, FloatArray], FloatArray]
 """(points of a block, upper bounds of the distances to their `at_least` nearest others, ascending) -> reach of each."""
 
-BLOCK = 1 << 19
-"""Pairs looked at in one go: 4 MB for each array of them, which stays in the cache."""
-
-SMALL = 1000
-"""Up to here all pairs fit into one block, and a tree isn't worth planting."""
-
-PROBES = 32
-"""Points on which the product is timed, in its race with the tree."""
-
+BLOCK = 1 << 19  # pairs looked at in one go: 4 MB for each array of them, which stays in the cache
+SMALL = 1000  # up to here all pairs fit into one block, and a tree isn't worth planting
+PROBES = 32  # points on which the product is timed, in its race with the tree
 TREE_PROBES = 512
 """Points for the tree, which is a matter of microseconds each: with fewer, an interruption would decide the race."""
 
@@ -70,15 +63,12 @@ def distances(points: FloatArray, source: IntArray, target: IntArray) -> FloatAr
 
 
 def neighbourhoods(points: FloatArray, *, at_least: int, reach: Reach) -> Iterator[Neighbourhoods]:
-    """Walk over all points, block by block, and find what lies within the reach of each.
+    """Walk over all points, block by block, and find what lies within the reach of each; a point is in one block.
 
     Args:
         points: shape (m, d), no two farther apart than `FARTHEST`. Points may coincide, but many that do make it slow.
         at_least: how many nearest others `reach` needs to know; from 1 to m - 1, if there are others.
         reach: how far to look.
-
-    Yields:
-        Blocks; each point is in exactly one of them.
 
     Example:
         >>> line = np.array([[0.0], [1.0], [3.0]])

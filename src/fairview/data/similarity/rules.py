@@ -12,13 +12,10 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
-from fairview.data.similarity.distinct import DistinctRows, LinkLists
-from fairview.data.similarity.neighbourhoods import FARTHEST, FloatArray, IntArray, neighbourhoods
+from fairview.data.similarity.distinct import BLOCK, DistinctRows, FloatArray, IntArray, LinkLists
+from fairview.data.similarity.neighbourhoods import FARTHEST, neighbourhoods
 from fairview.errors import InputError, some
 from fairview.progress import track
-
-BLOCK = 1 << 20
-"""Pairs written in one go."""
 
 
 class SimilarityThreshold(BaseModel):
@@ -130,17 +127,7 @@ def nearest_neighbour_pairs(rows: npt.ArrayLike, *, neighbours: int) -> tuple[In
     """Link each row to the rows nearest to it by Euclidean distance, never to itself.
 
     Exact in float64. Of rows equally far away the one with the lower row number is nearer. A table with no more than
-    `neighbours` rows links each row to all the others.
-
-    Args:
-        rows: shape (n, d), finite numbers. Scale them first if the channels' units differ; nothing is scaled here.
-        neighbours: how many, at least 1.
-
-    Returns:
-        source and target of the directed pairs, sorted by source, then target.
-
-    Raises:
-        InputError: rows that are not a finite table, or more pairs than `pair_limit` allows.
+    `neighbours` rows links each row to all the others. Rows, result and errors are those of `threshold_pairs`.
 
     Example:
         Rows 0 and 2 are equally far from row 1; the lower number wins.

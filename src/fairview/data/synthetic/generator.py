@@ -76,6 +76,7 @@ def synthetic_graph(
         >>> [round(float(graph.labels[graph.sensitive == group].mean()), 2) for group in (0, 1)]
         [0.64, 0.44]
     """
+    dials = dict(locals())
     _check(num_nodes, groups, average_degree, homophily, channels, positive_rate, label_bias, label_signal, seed)
     generator = np.random.default_rng(seed)
     group_stream, edge_stream, feature_stream, label_stream = generator.spawn(4)
@@ -95,17 +96,8 @@ def synthetic_graph(
 
     for array in (features, labels, sensitive):
         array.flags.writeable = False  # so that NodeGraph need not copy them
-    dials = {
-        "num_nodes": num_nodes,
-        "groups": dict(groups),
-        "average_degree": average_degree,
-        "homophily": homophily,
-        "channels": list(channels),
-        "positive_rate": positive_rate,
-        "label_bias": label_bias,
-        "label_signal": label_signal,
-        "seed": "a generator" if isinstance(seed, np.random.Generator) else seed,
-    }
+    dials |= {"groups": dict(groups), "channels": list(channels)}
+    dials["seed"] = "a generator" if isinstance(seed, np.random.Generator) else seed
     return NodeGraph(
         features=features,
         channels=tuple(channel.name for channel in channels),

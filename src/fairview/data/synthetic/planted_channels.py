@@ -61,19 +61,11 @@ class Channel:
 
 
 def planted_channels(
-    channels: Sequence[Channel],
-    adjacency: Adjacency,
-    sensitive: npt.NDArray[np.integer],
-    *,
-    rng: np.random.Generator,
+    channels: Sequence[Channel], adjacency: Adjacency, sensitive: npt.NDArray[np.integer], *, rng: np.random.Generator
 ) -> FloatArray:
     """Features of mean 0 and variance 1, shape (n, d), that have the correlations that `channels` ask for.
 
-    Args:
-        channels: what to plant, one entry for each column.
-        adjacency: the links, symmetric.
-        sensitive: group of each node, codes from 0; every group has a node.
-        rng: where the randomness comes from.
+    The links are symmetric; `sensitive` has the group of each node, codes from 0, and every group has a node.
 
     Raises:
         InputError: a correlation after the hop is out of reach on this graph; says what can be reached.
@@ -223,12 +215,7 @@ def _correlation_of_mix(parts: Sequence[FloatArray], groups: _Groups) -> Callabl
 
 
 def _calibrate(
-    channel: Channel,
-    after: float,
-    correlation: Callable[[Moments], Moments],
-    groups: _Groups,
-    *,
-    may_hide: bool,
+    channel: Channel, after: float, correlation: Callable[[Moments], Moments], groups: _Groups, *, may_hide: bool
 ) -> Moments:
     """The mix (p, γ, δ) with the most noise in it whose correlation after the hop is `after`."""
     room = math.sqrt(1 - channel.before**2)

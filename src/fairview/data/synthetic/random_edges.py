@@ -30,12 +30,6 @@ def random_edges(
     their own group; a group that is full passes the rest on. Edges across go to the pairs of groups in proportion to
     the number of node pairs. Within such a block all pairs are equally likely, and the degrees are close to binomial.
 
-    Args:
-        sensitive: group of each node, codes from 0.
-        within: number of edges that join two nodes of the same group.
-        across: number of edges that join nodes of different groups.
-        rng: where the randomness comes from.
-
     Raises:
         InputError: there are not as many pairs.
 

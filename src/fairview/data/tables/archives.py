@@ -19,11 +19,8 @@ from typing import IO
 
 from fairview.errors import InputError, did_you_mean, repeated, some
 
-DEFAULT_LIMIT = 2 * 1024**3
-"""Expanded bytes that are read at most, unless the caller says otherwise."""
-
-MAX_RATIO = 200
-"""Expanded over compressed size: text reaches 5 to 20, a bomb 1,000."""
+DEFAULT_LIMIT = 2 * 1024**3  # expanded bytes that are read at most, unless the caller says otherwise
+MAX_RATIO = 200  # expanded over compressed size: text reaches 5 to 20, a bomb 1,000
 
 MAX_MEMBERS = 10_000
 
@@ -43,11 +40,9 @@ _BROKEN = (
 
 
 def read_bytes(path: str | Path, *, limit: int = DEFAULT_LIMIT) -> bytes:
-    """The content of a plain or gzip-compressed file, expanded.
+    """The content of a plain or gzip-compressed file, expanded to at most `limit` bytes.
 
-    Args:
-        path: the file; it counts as gzip if its name ends in `.gz` or it begins with gzip's two magic bytes.
-        limit: expanded bytes that are allowed.
+    It counts as gzip if its name ends in `.gz` or it begins with gzip's two magic bytes.
 
     Raises:
         InputError: no such file, not readable, too large, or broken.
@@ -57,12 +52,6 @@ def read_bytes(path: str | Path, *, limit: int = DEFAULT_LIMIT) -> bytes:
     if content[:2] == b"\x1f\x8b" or path.suffix.lower() == ".gz":
         return gunzip(content, limit=limit, name=path.name)
     return content
-
-
-def read_gzip(path: str | Path, *, limit: int = DEFAULT_LIMIT) -> bytes:
-    """The expanded content of a gzip file."""
-    path = Path(path)
-    return gunzip(_read_file(path, limit), limit=limit, name=path.name)
 
 
 def gunzip(content: bytes, *, limit: int = DEFAULT_LIMIT, name: str = "gzip data") -> bytes:
@@ -114,13 +103,7 @@ def zip_members(path: str | Path) -> tuple[str, ...]:
 
 
 def read_zip_member(path: str | Path, member: str, *, limit: int = DEFAULT_LIMIT) -> bytes:
-    """One file of a zip archive, expanded in memory.
-
-    Args:
-        path: the archive.
-        member: a name out of `zip_members`.
-        limit: expanded bytes that are allowed, whatever the archive declares.
-    """
+    """One file of a zip archive, expanded in memory to at most `limit` bytes, whatever the archive declares."""
     path = Path(path)
     with _opened(path) as archive:
         sound = {info.filename: info for info in _sound_members(archive, path.name)}

@@ -1,4 +1,4 @@
-"""Can this be asked of `read_graph`? Settings that are no settings, contradict each other, or would be ignored."""
+"""Can this be asked of `read_graph`? Arguments that are unknown, contradictory or without effect are rejected."""
 
 from __future__ import annotations
 
@@ -22,12 +22,7 @@ _DECIDED = {  # by a recipe -> what it is when the caller left it alone
 
 
 def check_settings(arguments: dict[str, Any], problems: Problems) -> None:
-    """Raise what makes it pointless to look at the data, and add what is a problem beside those of the data.
-
-    Args:
-        arguments: of `read_graph`.
-        problems: to add to.
-    """
+    """Raise what makes it pointless to look at the data, and add what is a problem beside those of the data."""
     _check_kinds(arguments)
     if arguments["split"] is not None and arguments["split_seed"] is not None:
         column, seed = option("split"), option("split_seed")

@@ -27,8 +27,7 @@ from fairview.errors import InputError, Problems, did_you_mean, in_one_line, opt
 TableSource = str | Path | pl.DataFrame | Any
 """A path, a polars frame, or anything with named columns that turns into one: a pandas frame, a mapping of lists."""
 
-EXPANDED_LIMIT = 4 * 1024**3
-"""Bytes that a compressed table may expand to."""
+EXPANDED_LIMIT = 4 * 1024**3  # bytes that a compressed table may expand to
 
 _IS_IT_RIGHT = f"Is {option('encoding')} right?"
 _SEPARATORS = {",": "','", ";": "';'", "\t": "a tab", "|": "'|'"}
@@ -55,21 +54,12 @@ class Table:
 
 
 def read_table(
-    source: TableSource,
-    *,
-    name: str,
-    separator: str | None = None,
-    encoding: str = "utf-8",
-    may_be_empty: bool = False,
+    source: TableSource, *, name: str, separator: str | None = None, encoding: str = "utf-8", may_be_empty: bool = False
 ) -> Table:
-    """Read a table with a header.
+    """Read a table with a header: from a file, which messages call by its own name, or from a frame called `name`.
 
-    Args:
-        source: a path, or a frame.
-        name: what to call a frame in messages; a file is called by its own name.
-        separator: one character; by default a comma, or a tab for files called `.tsv`.
-        encoding: of the text; UTF-8 by default, with or without a byte order mark.
-        may_be_empty: whether a header without rows is a table; it is an error by default.
+    The separator is a comma by default, or a tab for files called `.tsv`. A header without rows is an error unless the
+    table `may_be_empty`.
     """
     sha256 = None
     if isinstance(source, (str, Path)):
@@ -159,13 +149,7 @@ def parse_csv(
 ) -> pl.DataFrame:
     """Every cell as text, empty ones null. Rows of another length than the first are errors with their lines.
 
-    Args:
-        text: as `decode` gives it.
-        name: of the file, for messages.
-        separator: one character.
-        header: whether the first row names the columns.
-        quotes: whether cells may be in double quotes.
-        first_line: the number that the first line of `text` has in the file.
+    `text` is what `decode` gives, `first_line` the number that its first line has in the file called `name`.
     """
     if len(separator) != 1 or not separator.isascii() or separator in '"\n\r\0':
         raise InputError(f"{name}: {option('separator')} must be one plain character, got {separator!r}.")
@@ -194,8 +178,7 @@ def _check_structure(
 ) -> tuple[int, int]:
     """Quotes that close, and rows as long as the first; in a few passes over the bytes, whatever the size.
 
-    Returns:
-        how many rows there are, the header among them, and how many cells each has.
+    Returns how many rows there are, the header among them, and how many cells each has.
     """
     data = np.frombuffer(text, dtype=np.uint8)
     line_ends = np.flatnonzero(data == ord("\n"))

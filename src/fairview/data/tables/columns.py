@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from fairview.data.tables.cells import Table
-from fairview.errors import Problems, option, quoted, some
+from fairview.data.tables.cells import Table, require_columns
+from fairview.errors import InputError, Problems, option, quoted, some
 
 LARGEST = float(np.finfo(np.float32).max)
 
@@ -49,6 +49,26 @@ def as_texts(series: pl.Series) -> pl.Series | None:
     return pl.select(pl.when(whole).then(as_whole).otherwise(series.cast(pl.String))).to_series()
 
 
+def whole_texts(numbers: pl.Series, where: str) -> pl.Series:
+    """Ids that are written as floats, as whole numbers; null where missing. Any other number is an error."""
+    odd = np.flatnonzero(((numbers != numbers.round()) | (numbers.abs() >= 2**53)).fill_null(value=False).to_numpy())
+    if len(odd):
+        raise InputError(
+            f"{where}: ids must be texts or whole numbers below 2**53, got {numbers[int(odd[0])]} ({Place(None)(odd)})."
+        )
+    return numbers.cast(pl.Int64).cast(pl.String)
+
+
+def places(texts: pl.Series, values: Sequence[str]) -> pl.Series:
+    """The place of each text among the values, null where it is none of them.
+
+    Example:
+        >>> places(pl.Series(["b", "c", None]), ["a", "b"]).to_list()
+        [1, None, None]
+    """
+    return texts.replace_strict(list(values), list(range(len(values))), default=None, return_dtype=pl.Int64)
+
+
 @dataclass(frozen=True)
 class ColumnReader:
     """Reads columns of one table, collecting what is wrong with them."""
@@ -67,13 +87,17 @@ class ColumnReader:
         text = text.str.strip_chars()
         return text.set(text.is_in(["", *self.missing_values]).fill_null(value=True), None)
 
+    def texts_of(self, column: str | None) -> pl.Series | None:
+        """The same for a column that may not be named; one that the table does not have is a problem."""
+        if column is None or not require_columns(self.table, [column], self.problems):
+            return None
+        return self.texts(column)
+
     def numbers(self, column: str) -> npt.NDArray[np.float64]:
         """The cells as float64, NaN where missing. Text, NaN, infinities and what float32 can't hold are problems."""
         series = self.table.frame[column]
         nothing = np.zeros(len(self.table))
-        if series.dtype == pl.Boolean:
-            series = series.cast(pl.Float64)
-        elif series.dtype in (pl.String, pl.Categorical) or isinstance(series.dtype, pl.Enum):
+        if series.dtype in (pl.String, pl.Categorical) or isinstance(series.dtype, pl.Enum):
             text = self.texts(column)
             if text is None:
                 return nothing
@@ -84,9 +108,7 @@ class ColumnReader:
                 self._not_numbers(column, text, np.flatnonzero(wrong))
                 return nothing
             series = values
-        elif series.dtype == pl.Null:
-            series = series.cast(pl.Float64)
-        elif not series.dtype.is_numeric():
+        elif series.dtype not in (pl.Boolean, pl.Null) and not series.dtype.is_numeric():
             self.add(column, f"holds {series.dtype} values, not numbers. Turn them into numbers, or drop the column.")
             return nothing
         numbers = series.cast(pl.Float64).to_numpy(writable=False)  # NaN where null: a NaN in a frame means missing too

@@ -15,13 +15,12 @@ import numpy.typing as npt
 import polars as pl
 
 from fairview.data.tables.cells import Table, TableSource, decode, parse_csv, read_file, read_table, usual_separator
-from fairview.data.tables.columns import Place, as_texts
+from fairview.data.tables.columns import Place, as_texts, places, whole_texts
 from fairview.errors import InputError, option, quoted
 
 Pairs = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
-_NOT_PLAIN = r"[.eE]"  # written as a float
 
 
 def read_edge_table(
@@ -85,7 +84,7 @@ def match_nodes(
             raise InputError(
                 f"{table.name}: column '{column}': {end.null_count():,} of {len(table):,} cells are empty ({where})."
             )
-    rows = [end.replace_strict(names, range(len(nodes)), default=None, return_dtype=pl.Int64) for end in ends]
+    rows = [places(end, names) for end in ends]
     unknown = rows[0].is_null() | rows[1].is_null()
     if unknown.any():
         strangers = pl.concat([end.filter(row.is_null()) for end, row in zip(ends, rows, strict=True)])
@@ -123,29 +122,17 @@ def _end_columns(table: Table, source: str | None, target: str | None) -> tuple[
 
 def _texts(table: Table, column: str, ids: tuple[str, ...]) -> pl.Series:
     """Ids as texts; whole numbers written as floats become what they are, unless the nodes' ids are written so too."""
-    series = table.frame[column]
+    series, where = table.frame[column], f"{table.name}: column '{column}'"
     if series.dtype.is_float():
-        return _whole(series.fill_nan(None), table.name, column)
+        return whole_texts(series.fill_nan(None), where)
     texts = as_texts(series)
     if texts is None:
-        raise InputError(f"{table.name}: column '{column}': {series.dtype} values can't be ids.")
-    written_as_float = texts.str.contains(_NOT_PLAIN)
-    if written_as_float.any() and all(_NUMBER.fullmatch(value) for value in texts.head(100).drop_nulls()):
+        raise InputError(f"{where}: {series.dtype} values can't be ids.")
+    if texts.str.contains(r"[.eE]").any() and all(_NUMBER.fullmatch(value) for value in texts.head(100).drop_nulls()):
         numbers = texts.cast(pl.Float64, strict=False)
         if numbers.null_count() == texts.null_count() and not set(texts.head(100)) & set(ids):
-            return _whole(numbers, table.name, column)
+            return whole_texts(numbers, where)
     return texts
-
-
-def _whole(numbers: pl.Series, name: str, column: str) -> pl.Series:
-    whole = numbers.is_null() | ((numbers == numbers.round()) & (numbers.abs() < 2**53))
-    if not whole.fill_null(value=True).all():
-        odd = np.flatnonzero(~whole.to_numpy())
-        raise InputError(
-            f"{name}: column '{column}': ids must be texts or whole numbers below 2**53, "
-            f"got {numbers[int(odd[0])]} ({Place(None)(odd)})."
-        )
-    return numbers.cast(pl.Int64).cast(pl.String)
 
 
 def _without_comments(text: bytes) -> tuple[bytes, int]:

@@ -10,8 +10,7 @@ from fairview.data.tables.columns import ColumnReader
 from fairview.data.tables.recipe import Column, Sensitive
 from fairview.errors import option, repeated, some
 
-MOST_CATEGORIES = 1000
-"""Different values beyond which a column is taken for an id, not for a category."""
+MOST_CATEGORIES = 1000  # different values beyond which a column is taken for an id, not for a category
 
 
 def choose_columns(
@@ -26,14 +25,7 @@ def choose_columns(
 ) -> tuple[Column, ...]:
     """The feature columns: the named ones, or all that have no other role; what can't be is reported.
 
-    Args:
-        reader: of the node table.
-        features: names, or None for all.
-        drop: names to leave out.
-        categorical: names to one-hot encode.
-        roles: role -> column, such as "label" -> "good"; a column with a role is no feature.
-        sensitive: the sensitive attribute, if there is one.
-        sensitive_as_feature: make it a feature, at its place in the table.
+    `roles` are such as "label" -> "good". A column with a role is no feature, but the sensitive one may be on request.
     """
     table, problems = reader.table, reader.problems
     role_of: dict[str, str] = {}

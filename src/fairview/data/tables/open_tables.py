@@ -14,21 +14,13 @@ from fairview.errors import InputError, Problems
 
 @dataclass(frozen=True)
 class Tables:
-    """The node table, ordered by id, and the edge table if there is one.
+    """The node table, ordered by id, and the edge table if there is one."""
 
-    Attributes:
-        reader: of the node table's columns.
-        ids: of the nodes; None if the row numbers serve, or the ids are a problem.
-        id_column: where the ids are, if anywhere.
-        edges: the edge table.
-        notes: how the files were understood.
-    """
-
-    reader: ColumnReader
-    ids: tuple[str, ...] | None
-    id_column: str | None
+    reader: ColumnReader  # of the node table's columns
+    ids: tuple[str, ...] | None  # None if the row numbers serve, or the ids are a problem
+    id_column: str | None  # where the ids are, if anywhere
     edges: Table | None
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # how the files were understood
 
     @property
     def nodes(self) -> Table:
@@ -73,10 +65,10 @@ def open_tables(
         table = read_table(nodes, name="nodes", separator=separator, encoding=encoding)
         if id_column is None and "id" in table.columns:
             id_column = "id"
-        ids = None if id_column is None else read_ids(table, id_column, problems)
         if id_column is None:
             notes.append(f"{table.name}: no id column; the row numbers from 0 are the ids")
-        if ids is not None:
+        else:
+            ids = read_ids(table, id_column)
             order = id_order(ids)
             ids = tuple(ids[k] for k in order.tolist())
             table = Table(table.name, table.frame[order], table.sha256)

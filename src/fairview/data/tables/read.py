@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from itertools import compress
 from typing import Literal
 
 import numpy as np
@@ -135,9 +135,11 @@ def read_graph(
         problems=problems,
     )
     reader, notes = tables.reader, list(tables.notes)
-    if recipe is not None:
-        missing = recipe.features.missing
-        roles = _known_roles(reader, recipe)
+    if recipe is not None:  # a label or sensitive column may be lacking, a feature may not
+        missing, label_rule, group_rule = recipe.features.missing, recipe.label, recipe.sensitive
+        names = [column.name for column in recipe.features.columns]
+        columns = recipe.features.columns if require_columns(tables.nodes, names, problems) else ()
+        labels, codes = apply_label(reader, label_rule), apply_sensitive(reader, group_rule)
     else:
         labels, label_rule = read_label(reader, label, positive, classes, notes)
         codes, group_rule = read_sensitive(reader, sensitive, groups, notes)
@@ -150,27 +152,28 @@ def read_graph(
             sensitive=group_rule,
             sensitive_as_feature=sensitive_as_feature,
         )
-        roles = _Roles(labels, label_rule, codes, group_rule, columns)
         require_columns(tables.nodes, unscaled, problems)
     masks = read_split(reader, split)
-    encoded = encode(roles.columns, reader)
-    _report_empty(reader, roles.columns, encoded, missing)
+    encoded = encode(columns, reader)
+    _report_empty(reader, columns, encoded, missing)
     pairs = tables.pairs(source, target, drop_unknown=drop_unknown, notes=notes, problems=problems)
     problems.raise_if_any()
 
-    keep = _kept(roles.columns, encoded, missing, reader.table.name, notes)
-    labels, codes, encoded = roles.labels[keep], roles.codes[keep], encoded[keep]
+    keep = _kept(columns, encoded, missing, reader.table.name, notes)
+    labels, codes, encoded = labels[keep], codes[keep], encoded[keep]
     masks = {part: mask[keep] for part, mask in masks.items()}
+    group_names = group_rule.groups if group_rule else ()
     if split_seed is not None:
-        masks = _draw_split(labels, codes, roles.sensitive, split_seed, notes)
+        masks = _draw_split(labels, codes, group_names, split_seed)
+        notes.append(f"split drawn with seed {split_seed}: half train, a quarter val, a quarter test, stratified")
     if recipe is None:
         rows = _rows_to_fit(scale_on, masks, len(labels))
-        _check_means(roles.columns, encoded, rows, reader.table.name)
+        _check_means(columns, encoded, rows, reader.table.name)
         fitted = Features.fit(
-            roles.columns, encoded, missing=missing, scaling=scaling, unscaled=frozenset(unscaled), rows=rows
+            columns, encoded, missing=missing, scaling=scaling, unscaled=frozenset(unscaled), rows=rows
         )
         rule = None if edges is not None else similarity or NearestNeighbours()
-        recipe = _recipe(tables, fitted, roles, rule, similarity_with_sensitive)
+        recipe = _recipe(tables, fitted, label_rule, group_rule, rule, similarity_with_sensitive)
     x = _scaled(recipe, encoded, reader.table.name)
     if edges is None:
         adjacency = _similar(recipe, x, directed, reader.table.name, notes)
@@ -178,18 +181,17 @@ def read_graph(
         adjacency = _linked(pairs, keep, directed, notes)
     for text in notes:
         note(text)
-    ids = tables.ids
     graph = NodeGraph(
         features=x.astype(np.float32),
         channels=recipe.features.channels,
         adjacency=adjacency,
         labels=labels,
-        classes=roles.label.classes if roles.label else ("0", "1"),
+        classes=label_rule.classes if label_rule else ("0", "1"),
         sensitive=codes,
-        groups=roles.sensitive.groups if roles.sensitive else (),
-        sensitive_name=roles.sensitive.column if roles.sensitive else "sensitive",
+        groups=group_names,
+        sensitive_name=group_rule.column if group_rule else "sensitive",
         sensitive_channels=recipe.sensitive.channels if recipe.sensitive else (),
-        node_ids=None if ids is None else tuple(ids[row] for row in np.flatnonzero(keep).tolist()),
+        node_ids=None if tables.ids is None else tuple(compress(tables.ids, keep)),
         splits=masks,
         provenance=Provenance(source=name or reader.table.name, sha256=tables.sha256, notes=tuple(notes)),
         recipe=recipe,
@@ -198,42 +200,12 @@ def read_graph(
     return graph.noting(f"constant channels: {quoted(constant, limit=20)}") if constant else graph
 
 
-@dataclass(frozen=True)
-class _Roles:
-    """What the columns mean: labels, groups, and the columns that become features."""
-
-    labels: npt.NDArray[np.int8]
-    label: Label | None
-    codes: npt.NDArray[np.int16]
-    sensitive: Sensitive | None
-    columns: tuple[Column, ...]
-
-
-def _known_roles(reader: ColumnReader, recipe: Recipe) -> _Roles:
-    """The same roles as in the recipe's own table; a label or sensitive column may be lacking, a feature may not."""
-    columns = recipe.features.columns
-    there = require_columns(reader.table, [column.name for column in columns], reader.problems)
-    labels, codes = apply_label(reader, recipe.label), apply_sensitive(reader, recipe.sensitive)
-    return _Roles(labels, recipe.label, codes, recipe.sensitive, columns if there else ())
-
-
 def _draw_split(
-    labels: npt.NDArray[np.int8],
-    codes: npt.NDArray[np.int16],
-    rule: Sensitive | None,
-    seed: int,
-    notes: list[str],
+    labels: npt.NDArray[np.int8], codes: npt.NDArray[np.int16], groups: tuple[str, ...], seed: int
 ) -> Split:
-    empty = Adjacency.from_pairs([], [], num_nodes=len(labels))[0]
-    bare = NodeGraph(
-        features=np.zeros((len(labels), 0), dtype=np.float32),
-        channels=(),
-        adjacency=empty,
-        labels=labels,
-        sensitive=codes,
-        groups=rule.groups if rule else (),
-    )
-    notes.append(f"split drawn with seed {seed}: half train, a quarter val, a quarter test, stratified")
+    x = np.zeros((len(labels), 0), dtype=np.float32)
+    links = Adjacency.from_pairs([], [], num_nodes=len(labels))[0]
+    bare = NodeGraph(features=x, channels=(), adjacency=links, labels=labels, sensitive=codes, groups=groups)
     return stratified_splits(bare, repeats=1, seed=seed)[0]
 
 
@@ -277,28 +249,33 @@ def _kept(
 ) -> npt.NDArray[np.bool_]:
     """The nodes that stay: all of them unless those with empty cells are to be dropped."""
     with_gaps = np.isnan(encoded).any(axis=1)
-    if not with_gaps.any() or missing != "drop":
-        if with_gaps.any():
-            cells = sum(int(absent.sum()) for absent in empty_cells(columns, encoded).values())
-            notes.append(f"{cells:,} empty cells of {int(with_gaps.sum()):,} nodes filled with the mean")
-        return np.ones(len(encoded), dtype=np.bool_)
-    if with_gaps.all():
-        raise InputError(f"{name}: every node has an empty cell; none is left with {option('missing', 'drop')}.")
-    notes.append(f"{int(with_gaps.sum()):,} of {len(encoded):,} nodes dropped: empty cells in their features")
-    return np.asarray(~with_gaps)
+    count = int(with_gaps.sum())
+    if count and missing == "drop":
+        if count == len(encoded):
+            raise InputError(f"{name}: every node has an empty cell; none is left with {option('missing', 'drop')}.")
+        notes.append(f"{count:,} of {len(encoded):,} nodes dropped: empty cells in their features")
+        return np.asarray(~with_gaps)
+    if count:
+        cells = sum(int(absent.sum()) for absent in empty_cells(columns, encoded).values())
+        notes.append(f"{cells:,} empty cells of {count:,} nodes filled with the mean")
+    return np.ones(len(encoded), dtype=np.bool_)
 
 
 def _recipe(
-    tables: Tables, fitted: Features, roles: _Roles, rule: SimilarityRule | None, with_sensitive: bool
+    tables: Tables,
+    fitted: Features,
+    label: Label | None,
+    sensitive: Sensitive | None,
+    rule: SimilarityRule | None,
+    with_sensitive: bool,
 ) -> Recipe:
-    sensitive = roles.sensitive
     if sensitive is not None:
         sensitive = sensitive.model_copy(update={"channels": fitted.channels_of(sensitive.column)})
     hidden = set(sensitive.channels) if sensitive is not None and not with_sensitive else set()
     return Recipe(
         id=tables.id_column,
         features=fitted,
-        label=roles.label,
+        label=label,
         sensitive=sensitive,
         missing_values=tuple(tables.reader.missing_values),
         similarity=rule,

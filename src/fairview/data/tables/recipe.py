@@ -5,15 +5,15 @@ It is plain data (JSON in and out) and travels with the graph and, later, with a
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 from pydantic import BaseModel, ConfigDict
 
 from fairview.data.similarity.rules import SimilarityRule
-from fairview.data.tables.columns import ColumnReader
+from fairview.data.tables.columns import ColumnReader, places
 from fairview.data.tables.scaling import Scaling, ScalingKind
 
 Missing = Literal["error", "mean", "drop", "indicator"]
@@ -48,34 +48,19 @@ class Column(_Strict):
         if texts is None or not self.categories:  # reported when the columns were chosen
             return np.zeros((len(reader.table), len(self.channels)))
         reader.report_new(self.name, texts, self.categories)
-        codes = texts.replace_strict(
-            list(self.categories), list(range(len(self.categories))), default=None, return_dtype=pl.Int64
-        )
-        absent = texts.is_null().to_numpy()
-        places = codes.fill_null(0).to_numpy()
-        block = places[:, None].astype(np.float64)
-        if self.kind == "categorical":
-            block = (places[:, None] == np.arange(len(self.categories))).astype(np.float64)
-        block[absent] = np.nan
-        return block
+        codes = places(texts, self.categories).fill_null(0).to_numpy()[:, None]
+        block = codes == np.arange(len(self.categories)) if self.kind == "categorical" else codes
+        return np.where(texts.is_null().to_numpy()[:, None], np.nan, block)
 
 
 class Features(_Strict):
-    """From columns to channels: encode, fill what is missing, scale.
+    """From columns to channels: encode, fill what is missing, scale."""
 
-    Attributes:
-        columns: in the order of the channels.
-        missing: what is done with empty cells.
-        fill: the value for an empty cell, per encoded channel: its mean over the fitted rows.
-        indicators: columns with a channel of their own that says where they were empty.
-        scaling: per channel, the indicators last.
-    """
-
-    columns: tuple[Column, ...]
-    missing: Missing
-    fill: tuple[float, ...]
-    indicators: tuple[str, ...]
-    scaling: Scaling
+    columns: tuple[Column, ...]  # in the order of the channels
+    missing: Missing  # what is done with empty cells
+    fill: tuple[float, ...]  # the value for an empty cell, per encoded channel: its mean over the fitted rows
+    indicators: tuple[str, ...]  # columns with a channel of their own that says where they were empty
+    scaling: Scaling  # per channel, the indicators last
 
     @property
     def channels(self) -> tuple[str, ...]:
@@ -106,14 +91,9 @@ class Features(_Strict):
         fill = np.divide(known.sum(axis=0), counts, out=np.zeros(encoded.shape[1]), where=counts > 0)
         owners = [column.name for column in columns for _ in column.channels]
         gaps = empty_cells(columns, encoded)
-        marked = [name for name, absent in gaps.items() if missing == "indicator" and absent.any()]
-        features = cls(
-            columns=columns,
-            missing=missing,
-            fill=tuple(fill.tolist()),
-            indicators=tuple(marked),
-            scaling=Scaling(center=(), spread=()),
-        )
+        marked = tuple(name for name, absent in gaps.items() if missing == "indicator" and absent.any())
+        unfitted = Scaling(center=(), spread=())
+        features = cls(columns=columns, missing=missing, fill=tuple(fill.tolist()), indicators=marked, scaling=unfitted)
         filled = features.filled(encoded)
         leave = np.array([owner in unscaled for owner in owners] + [True] * len(marked), dtype=np.bool_)
         return features.model_copy(update={"scaling": Scaling.fit(filled[rows], kind=scaling, leave=leave)})
@@ -168,12 +148,7 @@ def indicator(column: str) -> str:
 
 
 def empty_cells(columns: tuple[Column, ...], encoded: Matrix) -> dict[str, npt.NDArray[np.bool_]]:
-    """Where each column is empty; all channels of a column are NaN together, so the first one tells."""
-    starts = zip(columns, _starts(columns), strict=True)
-    return {column.name: np.isnan(encoded[:, start]) for column, start in starts if column.channels}
-
-
-def _starts(columns: tuple[Column, ...]) -> list[int]:
-    """The first encoded channel of each column."""
-    widths = [len(column.channels) for column in columns]
-    return [sum(widths[:k]) for k in range(len(widths))]
+    """Where each column is empty; all channels of a column are NaN together, so the last one tells."""
+    ends = accumulate(len(column.channels) for column in columns)
+    by_column = zip(columns, ends, strict=True)
+    return {column.name: np.isnan(encoded[:, end - 1]) for column, end in by_column if column.channels}

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 from scipy.stats import norm
+from studies.theorem1 import Game
 
-from fairview.leakage.theorem1 import Game
 from fairview.nn.losses import balanced_weights, discriminator_loss
 
 GRID = np.linspace(0, 1, 21).tolist()
