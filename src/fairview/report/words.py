@@ -103,11 +103,8 @@ def span(interval: tuple[float, float] | Bounds | None, *, scale: float = 1.0, d
         >>> span((0.0, 0.0974), scale=100, digits=1), span(None)
         ('0.0 to 9.7', '–')
     """
-    if isinstance(interval, Bounds):
-        interval = None if interval.low is None or interval.high is None else (interval.low, interval.high)
-    if interval is None:
-        return "–"
-    return f"{number(scale * interval[0], digits)} to {number(scale * interval[1], digits)}"
+    ends = interval.interval if isinstance(interval, Bounds) else interval
+    return "–" if ends is None else " to ".join(number(scale * end, digits) for end in ends)
 
 
 def count(value: int | None) -> str:

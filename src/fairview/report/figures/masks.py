@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 
 from fairview.report.documents import KeptRow
-from fairview.report.figures.charts import BLUE, NEUTRAL, Values, chart_of, known, layered, tip
+from fairview.report.figures.charts import BLUE, NEUTRAL, Series, Values, chart_of, known, layered, tip
 from fairview.report.figures.figure import Figure, FigureTable, Panel
 from fairview.report.folder import Content
 from fairview.report.words import distinct, listed, number, percent, plural
@@ -83,8 +83,7 @@ def _chart(drawn: list[KeptRow]) -> alt.LayerChart:
     x_title, y_title = "absolute correlation with the sensitive attribute", "probability of being kept"
     y = alt.Y("keep:Q", title=y_title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"))
     kinds = ("before propagation", "after propagation")
-    colour = alt.Color("series:N", title=None, scale=alt.Scale(domain=list(kinds), range=[NEUTRAL, BLUE]))
-    shape = alt.Shape("series:N", title=None, scale=alt.Scale(domain=list(kinds), range=["circle", "square"]))
+    series = Series(kinds, colors=(NEUTRAL, BLUE))
     tips = tip(name="channel", keep="kept with probability", left="correlation before", right="correlation after")
     line = chart_of(both).mark_rule(color=NEUTRAL, opacity=0.5).encode(
         x=alt.X("before:Q", scale=scale, title=x_title), x2="after:Q", y=y
@@ -94,9 +93,9 @@ def _chart(drawn: list[KeptRow]) -> alt.LayerChart:
     mark = chart_of(marks).mark_point(size=55, strokeWidth=1.8, opacity=1).encode(
         x=alt.X("x:Q", scale=scale, title=x_title),
         y=y,
-        color=colour,
-        shape=shape,
-        fill=alt.condition("datum.series == 'after propagation'", colour, alt.value("#ffffff"), legend=None),
+        color=series.color(),
+        shape=series.shape(),
+        fill=alt.condition("datum.series == 'after propagation'", series.color(), alt.value("#ffffff"), legend=None),
         tooltip=tips,
     )  # fmt: skip
     named = [row | {"end": max(row["after"], row["before"] or 0.0)} for row in values[:NAMED]]
