@@ -80,27 +80,24 @@ def compare(
     graph = chosen_graph(dataset, data_dir, tables)
     changes = _changes(setting or [])
     options.import_from_here(methods, encoders)
-    try:
-        with terminable(), follow_trials(f"Comparing on {graph.provenance.source}") as notice:
-            comparison = run_comparison(
-                graph,
-                methods=_names(methods),
-                encoders=_names(encoders),
-                seeds=seeds,
-                splits=splits,
-                folder=out,
-                study_seed=study_seed,
-                preset=preset,
-                selection=selection,
-                changes=changes,
-                plain=not no_plain,
-                workers=workers,
-                mixed_machines=mixed_machines,
-                notice=notice,
-            )
-    except KeyboardInterrupt:
-        typer.echo(f"interrupted: finished trials are kept; the same command goes on in {out}", err=True)
-        raise typer.Exit(130) from None
+    kept = f"finished trials are kept; the same command goes on in {out}"
+    with terminable(kept), follow_trials(f"Comparing on {graph.provenance.source}") as notice:
+        comparison = run_comparison(
+            graph,
+            methods=options.names(methods),
+            encoders=options.names(encoders),
+            seeds=seeds,
+            splits=splits,
+            folder=out,
+            study_seed=study_seed,
+            preset=preset,
+            selection=selection,
+            changes=changes,
+            plain=not no_plain,
+            workers=workers,
+            mixed_machines=mixed_machines,
+            notice=notice,
+        )
     if not no_report:
         report_or_say_why_not(out)
     if format is Format.JSON:
@@ -185,10 +182,6 @@ def _difference(estimate: Mapping[str, float | None]) -> str:
     if mean is None:
         return "undefined"
     return f"{100 * mean:+.1f}" + ("" if low is None or high is None else f"\n{100 * low:+.1f} to {100 * high:+.1f}")
-
-
-def _names(text: str) -> Sequence[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _changes(settings: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -84,15 +84,11 @@ def paper(
     if not finished:
         _say_how_long(names, scope, workers)
     results = {}
-    try:
-        with terminable():
-            for name in names:
-                results[name] = _one(name, scope, out, workers, finished)
-                if format is Format.TABLE:
-                    _print(results[name], out)
-    except KeyboardInterrupt:
-        typer.echo(f"interrupted: finished runs are kept; the same command goes on in {out}", err=True)
-        raise typer.Exit(130) from None
+    with terminable(f"finished runs are kept; the same command goes on in {out}"):
+        for name in names:
+            results[name] = _one(name, scope, out, workers, finished)
+            if format is Format.TABLE:
+                _print(results[name], out)
     _page(out)
     short = [text for document in results.values() for text in shortfalls(document)]
     if format is Format.JSON:
@@ -129,13 +125,13 @@ def _scope(
     from fairview.paper.scope import PAPER_DATASETS, PUBLISHED_SEEDS, Scope
 
     default = ("german",) if quick else PAPER_DATASETS
-    chosen = None if methods is None else _names(methods)
+    chosen = None if methods is None else options.names(methods)
     for name in chosen or ():
         if name not in METHODS:
             raise InputError(f"--methods {name}: unknown; expected some of {', '.join(METHODS)}.")
     scope = Scope(
-        datasets=default if datasets is None else _names(datasets),
-        encoders=_names(encoders),
+        datasets=default if datasets is None else options.names(datasets),
+        encoders=options.names(encoders),
         methods=chosen,
         seeds=seeds or (1 if quick or splits > 1 else PUBLISHED_SEEDS),
         splits=0 if splits == 1 else splits,
@@ -145,10 +141,6 @@ def _scope(
     if datasets is not None and (missing := scope.missing()):
         scope.graph(missing[0])  # says which files are missing, and where they are looked for
     return scope
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for part in text.split(",") if (name := part.strip())))
 
 
 def _say_how_long(names: list[str], scope: Scope, workers: int | None) -> None:

@@ -75,7 +75,7 @@ def train(
     entry = resolve_method(method)
     graph = chosen_graph(dataset, data_dir, tables)
     make = _maker(entry, encoder, preset, dataset, setting or [], graph)
-    with terminable():
+    with terminable(f"what is finished is kept; go on with --resume --out {out}"):
         if seeds is None:
             with track_live(f"{entry.words} on {graph.provenance.source}") as update:
                 result = train_run(make(seed), graph, out, resume=resume, notice=_live(update))
@@ -99,12 +99,8 @@ def _several(make: Maker, graph: NodeGraph, out: Path, seeds: int, resume: bool)
     from fairview.runs.run import summarise_seeds
     from fairview.runs.seeds import train_seeds
 
-    try:
-        with track(f"{seeds} seeds", total=seeds) as advance:
-            runs = train_seeds(make, graph, out, seeds=range(1, seeds + 1), resume=resume, done=lambda _: advance(1))
-    except KeyboardInterrupt:
-        typer.echo(f"interrupted: what is finished is kept; go on with --resume --out {out}", err=True)
-        raise typer.Exit(130) from None
+    with track(f"{seeds} seeds", total=seeds) as advance:
+        runs = train_seeds(make, graph, out, seeds=range(1, seeds + 1), resume=resume, done=lambda _: advance(1))
     seconds = {"train": sum(run["seconds"].get("train", 0.0) for run in runs)}
     return {"run": str(out), "metrics": summarise_seeds(runs), "seconds": seconds, "interrupted": False}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from fairview.leakage.sentences import plural as plural
 from fairview.methods.registry import METHODS
 from fairview.metrics.registry import METRICS
 from fairview.report.documents import Bounds
@@ -110,16 +111,6 @@ def span(interval: tuple[float, float] | Bounds | None, *, scale: float = 1.0, d
 def count(value: int | None) -> str:
     """A number of things, or that it is unknown."""
     return "unknown" if value is None else f"{value:,}"
-
-
-def plural(value: int, word: str, many: str | None = None) -> str:
-    """A number with its noun.
-
-    Example:
-        >>> plural(1, "seed"), plural(1200, "node")
-        ('1 seed', '1,200 nodes')
-    """
-    return f"{value:,} {word if value == 1 else many or word + 's'}"
 
 
 def listed(names: Sequence[str], limit: int = 4) -> str:
