@@ -11,7 +11,7 @@ import typer
 from fairview.cli import options
 from fairview.cli.graphs import chosen_graph
 from fairview.cli.interrupts import terminable
-from fairview.cli.output import Format, FormatOption, print_json, print_table
+from fairview.cli.output import Format, FormatOption, metric_columns, print_json, print_table
 from fairview.cli.reports import report_or_say_why_not
 from fairview.cli.trial_progress import follow_trials
 from fairview.errors import InputError
@@ -108,7 +108,7 @@ def compare(
 
 def print_comparison(comparison: Comparison) -> None:
     """Rows below each other; mean ± standard deviation, and the interval of the mean below it."""
-    document, columns = comparison.to_dict(), _columns()
+    document, columns = comparison.to_dict(), metric_columns()
     heads = ["", *columns.values(), "rank", "Pareto", "s/run", "MB"]
     cells = [
         [
@@ -121,15 +121,12 @@ def print_comparison(comparison: Comparison) -> None:
         ]
         for row in document["rows"]
     ]
-    reasons = [text for row in document["rows"] for text in _reasons(row, columns)]
     facts = [
-        f"Percent on the test nodes, mean ± std; below it the interval. {_runs(document)}",
-        document["selection"],
-        document["interval_rule"],
-        document["rank_rule"],
-        document["pareto_rule"],
+        "Percent on the test nodes, mean ± std; below it the interval. "
+        f"Seeds: {document['seeds']}. Splits: {document['splits']} ({document['split_rule']}).",
+        *(document[rule] for rule in ("selection", "interval_rule", "rank_rule", "pareto_rule")),
         *document["notes"],
-        *reasons,
+        *(text for row in document["rows"] for text in _reasons(row, columns)),
     ]
     print_table(str(document["graph"]["source"]), heads, cells, caption="\n".join(facts))
     _print_differences(document)
@@ -149,24 +146,13 @@ def _reasons(row: Mapping[str, Any], columns: Mapping[str, str]) -> list[str]:
 
 
 def _print_differences(document: Mapping[str, Any]) -> None:
-    columns = _columns()
+    columns = metric_columns()
     rows = [row for row in document["rows"] if row["difference"] is not None]
     if not rows:
         return
     cells = [[row["label"], *(_difference(row["difference"][metric]) for metric in columns)] for row in rows]
     caption = "Points, pairs with the same split and seed; below it the interval. Gaps: below 0 is fairer."
     print_table("Against the plain model with the same encoder", ["", *columns.values()], cells, caption=caption)
-
-
-def _columns() -> dict[str, str]:
-    """Metrics and their short names; odds, the larger of two gaps, say little more."""
-    from fairview.metrics.registry import METRICS
-
-    return {name: entry.short for name, entry in METRICS.items() if entry.in_tables}
-
-
-def _runs(document: Mapping[str, Any]) -> str:
-    return f"Seeds: {document['seeds']}. Splits: {document['splits']} ({document['split_rule']})."
 
 
 def _cell(row: Mapping[str, Any], metric: str) -> str:

@@ -16,6 +16,7 @@ from fairview.progress import duration
 
 if TYPE_CHECKING:
     from fairview.paper.artefacts import ArtefactResult
+    from fairview.paper.pages import PageTable
     from fairview.paper.scope import Scope
 
 _LONG_SECONDS = 60.0
@@ -148,13 +149,11 @@ def _say_how_long(names: list[str], scope: Scope, workers: int | None) -> None:
     from fairview.paper.artefacts import ARTEFACTS
     from fairview.paper.estimate import estimated_seconds
 
-    total = sum(
-        estimated_seconds(
-            artefact.cells(artefact.scoped(scope)), artefact.scoped(scope), workers=workers or available_cores()
-        )
-        for artefact in (ARTEFACTS[name] for name in names)
-        if artefact.cells is not None
-    )
+    workers, total = workers or available_cores(), 0.0
+    for artefact in (ARTEFACTS[name] for name in names):
+        if artefact.cells is not None:
+            own_scope = artefact.scoped(scope)
+            total += estimated_seconds(artefact.cells(own_scope), own_scope, workers=workers)
     if total > _LONG_SECONDS:
         shared = ", less what tables share" if len(names) > 1 else ""
         typer.echo(f"this takes about {duration(total)} if nothing is there yet{shared}", err=True)
@@ -165,19 +164,24 @@ def _one(name: str, scope: Scope, out: Path, workers: int | None, finished: bool
     from fairview.atomic import write_atomic
     from fairview.paper import pages
     from fairview.paper.artefacts import run_artefact
-    from fairview.paper.checklist import findings
-    from fairview.paper.claims import claims_table
     from fairview.report.paper_charts import write_charts
 
     with follow_trials(name) as notice:
         document = run_artefact(name, scope, out, workers=workers, notice=notice, finished=finished)
-    checks = claims_table(findings({name: document}, only=name))
-    write_atomic(out / f"{document.stem}.md", pages.markdown(document, checks=checks))
+    write_atomic(out / f"{document.stem}.md", pages.markdown(document, checks=_claims(document)))
     write_atomic(out / f"{document.stem}.csv", pages.tidy(document))
     if series := pages.tidy_series(document):
         write_atomic(out / f"{document.stem}-series.csv", series)
     write_charts(document, out)
     return document
+
+
+def _claims(document: ArtefactResult) -> PageTable:
+    """What the paper claims of this table or figure."""
+    from fairview.paper.checklist import findings
+    from fairview.paper.claims import claims_table
+
+    return claims_table(findings({document.name: document}, only=document.name))
 
 
 def _page(out: Path) -> None:
@@ -213,13 +217,11 @@ def _results(out: Path, format: Format) -> None:
 
 
 def _print(document: ArtefactResult, out: Path) -> None:
-    from fairview.paper.checklist import findings
-    from fairview.paper.claims import claims_table
     from fairview.paper.pages import tables
 
     for table in tables(document):
         print_table(f"{document.title} · {table.title}", table.columns, table.rows)
-    checks = claims_table(findings({document.name: document}, only=document.name))
+    checks = _claims(document)
     if checks.rows:
         print_table(checks.title, checks.columns, checks.rows)
     typer.echo(f"{out / document.stem}.md\n")
@@ -232,9 +234,8 @@ def _plain(document: ArtefactResult) -> dict[str, Any]:
     rows = []
     for row in document.rows:
         plain = row.to_dict()
-        kept = {
-            name: plain[name] for name in ("dataset", "encoder", "block", "row", "method", "facts", "paper_percent")
-        }
+        names = ("dataset", "encoder", "block", "row", "method", "facts", "paper_percent")
+        kept = {name: plain[name] for name in names}
         means = {name: None if (mean := row.mean(name)) is None else mean / 100 for name in row.values}
         stds = {name: None if (std := row.std(name)) is None else std / 100 for name in row.values}
         rows.append(kept | {"runs": len(row.draws), "mean": means, "std": stds, "verdict": in_words(row)})

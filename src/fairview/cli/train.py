@@ -11,7 +11,7 @@ import typer
 from fairview.cli import options
 from fairview.cli.graphs import chosen_graph
 from fairview.cli.interrupts import terminable
-from fairview.cli.output import Format, FormatOption, percent, print_json, print_table
+from fairview.cli.output import Format, FormatOption, metric_columns, percent, print_json, print_table
 from fairview.cli.reports import NoReport, report_runs
 from fairview.errors import InputError
 from fairview.progress import Update, track_live
@@ -164,18 +164,17 @@ def _print_result(words: str, graph: NodeGraph, result: dict[str, Any], *, sever
     from fairview.data.splits import with_default_split
     from fairview.methods.constant import Constant
     from fairview.methods.evaluate import evaluate
-    from fairview.metrics.registry import METRICS
 
     graph, notes = with_default_split(graph)
-    shown = {name: entry.short for name, entry in METRICS.items() if entry.in_tables}
+    columns = metric_columns()
     rows = []
     for split, metrics in result["metrics"].items():
         majority = evaluate(Constant().fit(graph), graph, split=split)
-        cells = [_mean_and_std(metrics, name) if several else percent(metrics.get(name)) for name in shown]
+        cells = [_mean_and_std(metrics, name) if several else percent(metrics.get(name)) for name in columns]
         rows.append([split, words, *cells])
-        rows.append([split, "majority answer", *(percent(majority[name]) for name in shown)])
+        rows.append([split, "majority answer", *(percent(majority[name]) for name in columns)])
     caption = "\n".join(["Percent. Gaps: 0 means equal.", *notes])
-    print_table(str(graph.provenance.source), ["split", "method", *shown.values()], rows, caption=caption)
+    print_table(str(graph.provenance.source), ["split", "method", *columns.values()], rows, caption=caption)
     typer.echo(f"{result['run']}  ({result['seconds'].get('train', 0.0):.1f} s of training)")
     if "report" in result:
         typer.echo(f"report: {result['report']}")

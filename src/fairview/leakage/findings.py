@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
-
-import numpy.typing as npt
 
 from fairview.leakage.cross_validation import CrossValidated
 from fairview.leakage.json_record import json_record
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 Numbers = tuple[float, ...]
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,11 +49,6 @@ class ChannelFinding:
     p_value: Numbers | None = None
     leak_p_value: Numbers | None = None
     leaking: bool = False
-
-    def measured(self, *, leaking: bool, **values: Array | None) -> ChannelFinding:
-        """The same channel with what was measured."""
-        plain = {name: None if array is None else tuple(array.tolist()) for name, array in values.items()}
-        return replace(self, leaking=leaking, **plain)  # type: ignore[arg-type]  # names and types match
 
     @property
     def change(self) -> float | None:

@@ -161,12 +161,12 @@ def _channels(
 ) -> tuple[ChannelFinding, ...]:
     """What is known of each channel; a reason for missing intervals goes into `undefined`."""
     is_sensitive = np.array([name in graph.sensitive_channels for name in graph.channels], dtype=np.bool_)
-    plain = [
-        ChannelFinding(name=name, sensitive=bool(is_sensitive[j]), constant=name in graph.constant_channels, hops=hops)
+    facts: list[dict[str, Any]] = [
+        {"name": name, "sensitive": bool(is_sensitive[j]), "constant": name in graph.constant_channels, "hops": hops}
         for j, name in enumerate(graph.channels)
     ]
     if codes is None:
-        return tuple(plain)
+        return tuple(ChannelFinding(**each) for each in facts)
     correlation = sensitive_correlation(graph, operator, hops)
     test = leak_test(
         graph.features, graph.adjacency, codes,
@@ -174,22 +174,19 @@ def _channels(
     )  # fmt: skip
     leaking = test.leaking(correlation, level=level, innocuous=innocuous) & ~is_sensitive
     bounds = correlation_intervals(correlation, test, codes)
-    if isinstance(bounds, Undefined):
-        undefined["intervals"] = bounds.reason
     order = np.argsort(-np.abs(correlation), axis=1, kind="stable")
     rank = np.argsort(order, axis=1, kind="stable") + 1
-    return tuple(
-        channel.measured(
-            correlation=correlation[:, j],
-            rank=rank[:, j],
-            p_value=test.p_value[:, j],
-            leak_p_value=None if is_sensitive[j] else test.leak_p_value[:, j],
-            low=None if isinstance(bounds, Undefined) else bounds[0][:, j],
-            high=None if isinstance(bounds, Undefined) else bounds[1][:, j],
-            leaking=bool(leaking[j]),
-        )
-        for j, channel in enumerate(plain)
-    )
+    by_hop = {"correlation": correlation, "rank": rank, "p_value": test.p_value, "leak_p_value": test.leak_p_value}
+    if isinstance(bounds, Undefined):
+        undefined["intervals"] = bounds.reason
+    else:
+        by_hop |= {"low": bounds[0], "high": bounds[1]}
+    channels = []
+    for j, each in enumerate(facts):
+        measured = {name: tuple(values[:, j].tolist()) for name, values in by_hop.items()}
+        untested = {"leak_p_value": None} if is_sensitive[j] else {}
+        channels.append(ChannelFinding(**each | measured | untested, leaking=bool(leaking[j])))
+    return tuple(channels)
 
 
 def correlation_intervals(correlation: Array, test: LeakTest, codes: Codes) -> tuple[Array, Array] | Undefined:

@@ -20,18 +20,13 @@ from markupsafe import Markup
 from fairview._version import __version__
 from fairview.optional import require
 from fairview.report.documents import RunRecord, visible
-from fairview.report.figures import NEEDS, Figure, figures_of
+from fairview.report.figures import NEEDS, Figure
 from fairview.report.figures.figure import FigureTable
 from fairview.report.folder import Content
 from fairview.report.verdict import verdict_of
 from fairview.report.words import count, listed, plural
 
 Facts = Iterable[tuple[str, str]]
-
-
-def render(content: Content) -> str:
-    """The page."""
-    return page(content, figures_of(content))
 
 
 def page(content: Content, figures: list[Figure]) -> str:
