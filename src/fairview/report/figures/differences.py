@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 
 from fairview.metrics.registry import METRICS
-from fairview.report.documents import ComparisonDocument, ComparisonRow
+from fairview.report.documents import ComparisonRow
 from fairview.report.figures.charts import BLUE, NEUTRAL, VERMILLION, Series, Values, dots, layered, rule, tip
 from fairview.report.figures.figure import Figure, FigureTable, Panel
 from fairview.report.folder import Content
@@ -24,7 +24,6 @@ from fairview.report.words import (
 
 MOST = 40
 _UTILITY = ("auc", "f1", "accuracy")
-_RANKS = ("utility", "fairness", "average")
 _VERDICTS = Series(
     ("better", "can't tell", "worse"),
     colors=(BLUE, NEUTRAL, VERMILLION),
@@ -33,13 +32,9 @@ _VERDICTS = Series(
 
 
 def figure(content: Content) -> Figure | None:
-    """Of a comparison."""
-    return None if content.comparison is None else comparison_figure(content.comparison)
-
-
-def comparison_figure(comparison: ComparisonDocument) -> Figure | None:
-    """Differences against the plain model with intervals, a panel per metric."""
-    if not comparison.rows:
+    """Of a comparison: differences to the plain model with intervals, a panel per metric."""
+    comparison = content.comparison
+    if comparison is None or not comparison.rows:
         return None
     rows = [row for row in comparison.rows if row.difference][:MOST]
     labels = distinct([row.title for row in rows])
@@ -93,26 +88,16 @@ def _difference(row: ComparisonRow, metric: str) -> str:
     return f"{number(difference.mean)} ({span(difference)}), {verdict}"
 
 
+def _or_dash(value: float | None, digits: int) -> str:
+    return "–" if value is None else number(value, digits)
+
+
 def _cost_table(rows: list[ComparisonRow]) -> FigureTable:
-    cells = [
-        (
-            row.title,
-            count(row.runs),
-            *("–" if row.rank.get(name) is None else number(row.rank[name], 1) for name in _RANKS),
-            "yes" if row.pareto else "no",
-            "–" if row.seconds is None else number(row.seconds, 2),
-            "–" if row.memory_mb is None else number(row.memory_mb, 0),
-        )
-        for row in rows[:MOST]
-    ]  # fmt: skip
-    columns = (
-        "model",
-        "runs",
-        "rank by usefulness",
-        "rank by fairness",
-        "average rank",
-        "on the front",
-        "seconds per run",
-        "peak MB of the process",
-    )
+    cells = []
+    for row in rows[:MOST]:
+        ranks = (_or_dash(row.rank.get(name), 1) for name in ("utility", "fairness", "average"))
+        cost = (_or_dash(row.seconds, 2), _or_dash(row.memory_mb, 0))
+        cells.append((row.title, count(row.runs), *ranks, "yes" if row.pareto else "no", *cost))
+    names = ("rank by usefulness", "rank by fairness", "average rank", "on the front")
+    columns = ("model", "runs", *names, "seconds per run", "peak MB of the process")
     return FigureTable(f"Ranks and cost of {plural(len(cells), 'model')}", columns, cells)

@@ -23,16 +23,12 @@ _RATES = {
 
 
 def figure(content: Content) -> Figure | None:
-    """From the audit of a model; from the run's own test where there is none."""
+    """From the audit of a model, or the run's own test; each panel is left out if its numbers are not there."""
     audit = content.audit
     model = (audit.model if audit else None) or ModelAuditDocument()
     test = content.run.test if content.run else None
     groups = model.groups or (test.groups if test else [])
-    return groups_figure(groups, model, audit.sensitive if audit else "the sensitive attribute")
-
-
-def groups_figure(groups: list[GroupRow], model: ModelAuditDocument, sensitive: str) -> Figure | None:
-    """Up to four panels; each is left out if its numbers are not there."""
+    sensitive = audit.sensitive if audit else "the sensitive attribute"
     if not groups:
         return None
     names = list(dict.fromkeys(row.group for row in groups))[:MOST]

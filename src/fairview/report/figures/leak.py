@@ -61,10 +61,11 @@ def leak_figure(audit: AuditDocument) -> Figure | None:
         )
     title = f"Correlation with {sensitive}, before and after message passing"
     top = f"The first {len(drawn)} of {plural(len(lines), 'column')}" if len(drawn) < len(lines) else "All columns"
-    every = f"Every channel, the first {MOST_LISTED} of {len(channels):,}"
-    every = every if len(channels) > MOST_LISTED else f"All {len(channels):,} channels"
     tables = [_table(f"{top}: correlation with {sensitive}", drawn, hops)]
     if len(drawn) < len(channels):
+        every = f"All {len(channels):,} channels"
+        if len(channels) > MOST_LISTED:
+            every = f"Every channel, the first {MOST_LISTED} of {len(channels):,}"
         named = [(channel.name, channel) for channel in channels[:MOST_LISTED]]
         tables.append(_table(f"{every}: correlation with {sensitive}", named, hops))
     return Figure(

@@ -14,39 +14,15 @@ MOST_DRAWN, MOST_LISTED, NAMED = 60, 300, 3
 
 
 def figure(content: Content) -> Figure | None:
-    """Of a model that learns masks."""
-    return None if content.audit is None else mask_figure(_kept(content), content.audit.sensitive)
-
-
-def _kept(content: Content) -> list[KeptRow]:
-    """From the audit, or put together from the run's masks and the graph's correlations."""
-    audit, run = content.audit, content.run
-    if audit is not None and audit.model is not None and audit.model.keep:
-        return audit.model.keep
-    masks = run.record.keep_probability if run is not None and run.record is not None else None
-    if audit is None or not masks:
-        return []
-    return [
-        KeptRow(
-            name=channel.name,
-            keep_probability=masks[channel.name],
-            correlation_before=channel.correlation[0],
-            correlation_after=channel.correlation[-1],
-        )
-        for channel in audit.channels
-        if channel.name in masks
-    ]
-
-
-def mask_figure(keep: list[KeptRow], sensitive: str) -> Figure | None:
-    """Probability of keeping a channel against its correlation before and after propagation."""
-    channels = sorted(keep, key=lambda kept: kept.keep_probability)
+    """Of a model that learns masks: the probability of keeping a channel against its correlations."""
+    channels = sorted(_kept(content), key=lambda kept: kept.keep_probability)
     drawn = [kept for kept in channels if kept.correlation_after is not None][:MOST_DRAWN]
-    if not drawn:
+    if content.audit is None or not drawn:
         return None
+    least = listed([f"{kept.name} ({percent(kept.keep_probability)})" for kept in drawn[:NAMED]])
     alt_text = (
         f"Probability that a channel is kept, for {plural(len(drawn), 'channel')}, against its correlation with "
-        f"{sensitive}. Kept least: {listed([f'{k.name} ({percent(k.keep_probability)})' for k in drawn[:NAMED]])}."
+        f"{content.audit.sensitive}. Kept least: {least}."
     )
     rows = [
         (k.name, percent(k.keep_probability), number(k.correlation_before), number(k.correlation_after))
@@ -62,6 +38,24 @@ def mask_figure(keep: list[KeptRow], sensitive: str) -> Figure | None:
         tables=(FigureTable("Probability of being kept, the least kept first", columns, rows),),
         notes=(f"The {NAMED} least kept channels are named.",) if len(drawn) > NAMED else (),
     )
+
+
+def _kept(content: Content) -> list[KeptRow]:
+    """From the audit, or put together from the run's masks and the graph's correlations."""
+    audit, run = content.audit, content.run
+    if audit is not None and audit.model is not None and audit.model.keep:
+        return audit.model.keep
+    masks = (run.record.keep_probability if run and run.record else None) or {}
+    return [
+        KeptRow(
+            name=channel.name,
+            keep_probability=masks[channel.name],
+            correlation_before=channel.correlation[0],
+            correlation_after=channel.correlation[-1],
+        )
+        for channel in (audit.channels if audit else [])
+        if channel.name in masks
+    ]
 
 
 def _chart(drawn: list[KeptRow]) -> alt.LayerChart:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import altair as alt
 
-from fairview.report.documents import AuditDocument, ProbeRow, Theorem2Document
+from fairview.report.documents import ProbeRow, Theorem2Document
 from fairview.report.figures.charts import Series, Values, dots, known, layered, rule, tip
 from fairview.report.figures.figure import Figure, FigureTable, Panel
 from fairview.report.folder import Content
@@ -14,41 +14,31 @@ MOST = 40
 
 
 def figure(content: Content) -> Figure | None:
-    """Of every audit."""
-    return None if content.audit is None else probe_figure(content.audit)
-
-
-def probe_figure(audit: AuditDocument) -> Figure | None:
-    """AUC of a guess of the sensitive attribute, with the chance level marked."""
+    """Of every audit: the AUC of a guess of the sensitive attribute, with the chance level marked."""
+    audit = content.audit
+    if audit is None:
+        return None
     model, sensitive = audit.model, audit.sensitive
     guesses = [(source_name(probe.on), probe) for probe in audit.probe]
     guesses += [(f"inside {method_name(p.model)}", p) for p in (model.representations if model else [])]
     guesses = [(name, probe) for name, probe in guesses if probe.auc is not None][:MOST]
     theorem = (_theorem(model.theorem2),) if model and model.theorem2 else ()
+    heading = "How well can the sensitive attribute be guessed?"
     if not guesses:
-        return _without_guesses(theorem) if theorem else None
+        unknown = "No guess was tried, or none could be: this is unknown."
+        return Figure("probes", heading, unknown, panels=(), tables=theorem) if theorem else None
     aucs = "; ".join(f"{name}, {probe.probe}: {number(probe.auc)}" for name, probe in guesses[:8])
     rows = [(name, probe.probe, number(probe.auc), span(probe)) for name, probe in guesses]
     columns = ("guessed from", "kind of guess", "AUC", "95% interval")
     return Figure(
         key="probes",
-        heading="How well can the sensitive attribute be guessed?",
+        heading=heading,
         reading=f"A second, separate model tries to guess {sensitive}. At 0.5 it is no better than a coin; at 1 it is "
         "always right. The further right a mark, the more of the sensitive attribute is still in there. A good guess "
         "proves that it is there, in whatever columns; a bad one does not prove that it is not.",
         panels=(Panel("probes", f"Guessing {sensitive}", f"AUC of guessing {sensitive}. {aucs}.", _chart(guesses)),),
         tables=(FigureTable(f"AUC of guessing {sensitive}", columns, rows), *theorem),
         answer=f"Best guess by source: {listed(_best(guesses), 8)}.",
-    )
-
-
-def _without_guesses(tables: tuple[FigureTable, ...]) -> Figure:
-    return Figure(
-        key="probes",
-        heading="How well can the sensitive attribute be guessed?",
-        reading="No guess was tried, or none could be: this is unknown.",
-        panels=(),
-        tables=tables,
     )
 
 
