@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from fairview.cli import options
-from fairview.cli.graphs import own_graph
+from fairview.cli.graphs import chosen_graph
 from fairview.cli.output import Format, FormatOption, percent, print_json, print_table, printable
 from fairview.cli.reports import report_or_say_why_not
 from fairview.errors import InputError
-
-if TYPE_CHECKING:
-    from fairview.data.graph import NodeGraph
 
 
 @options.with_table_options(required=False)
@@ -52,66 +49,35 @@ def audit(
         fairview audit runs/german --format json
     """
     import fairview.leakage.graph_audit as audits
+    from fairview.atomic import write_json
 
-    run = _run_folder(what)
+    run = Path(what) if what is not None and (Path(what) / "run.json").is_file() else None
     if run is None and what is not None and (Path(what) / "seed-1").is_dir():
         raise InputError(f"{what}: holds several runs; audit one of them, such as {Path(what) / 'seed-1'}.")
-    graph = _graph(what, run, data_dir, tables)
+    if run is not None:
+        from fairview.runs.evidence import audit_run, run_graph
+
+        own_tables = tables["nodes"] is not None
+        graph = chosen_graph(None, data_dir, tables) if own_tables else run_graph(run, data_dir=data_dir)
+    elif (what is None) == (tables["nodes"] is None):
+        raise InputError("give a known dataset, a run folder, or --nodes.")
+    else:
+        graph = chosen_graph(what, data_dir, tables, draw_split=False)
     of_graph = audits.audit(
         graph, operator=operator, hops=hops, permutations=permutations, probes=not no_probes, seed=seed
     )
-    document = of_graph.to_dict()
+    document, folder = of_graph.to_dict(), out or run
     if run is not None:
-        from fairview.runs.evidence import audit_run
-
         document = audit_run(run, graph, of_graph=of_graph, probes=not no_probes, seed=seed, out=out)
-    written = _write(document, run, out)
+    elif out is not None:
+        write_json(out / "audit.json", document, indent=1)
+    report = None if folder is None else report_or_say_why_not(folder)
     if format is Format.JSON:
         print_json(document)
         return
     print_audit(document)
-    for path in written:
+    for path in filter(None, (folder and folder / "audit.json", report)):
         typer.echo(printable(str(path)))
-
-
-def _run_folder(what: str | None) -> Path | None:
-    """The argument, if it is the folder of a run rather than a dataset."""
-    return Path(what) if what is not None and (Path(what) / "run.json").is_file() else None
-
-
-def _graph(what: str | None, run: Path | None, data_dir: Path | None, tables: options.TableOptions) -> NodeGraph:
-    from fairview.data.datasets import load_dataset
-
-    own_tables = tables["nodes"] is not None
-    if run is None and (what is None) != own_tables:
-        raise InputError("give a known dataset, a run folder, or --nodes.")
-    if own_tables:
-        if tables["sensitive"] is None or tables["label"] is None:
-            raise InputError("own tables need --label and --sensitive.")
-        drawn = tables["split"] is None and tables["split_seed"] is None
-        return own_graph(tables | {"split_seed": 0} if run and drawn else tables)  # as `train` does
-    if run is not None:
-        from fairview.runs.evidence import run_graph
-
-        return run_graph(run, data_dir=data_dir)
-    return load_dataset(str(what), data_dir=data_dir)
-
-
-def _write(document: dict[str, Any], run: Path | None, out: Path | None) -> list[Path]:
-    """audit.json, and the report made from it; `audit_run` has written that of a run already."""
-    import json
-
-    from fairview.atomic import write_atomic
-
-    folder = out or run
-    if folder is None:
-        return []
-    if run is None:
-        text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        write_atomic(folder / "audit.json", text)
-
-    report = report_or_say_why_not(folder)
-    return [folder / "audit.json", *([report] if report else [])]
 
 
 # --- on the terminal --------------------------------------------------------------------------------------------------

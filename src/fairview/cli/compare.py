@@ -11,7 +11,7 @@ import typer
 from fairview.cli import options
 from fairview.cli.graphs import chosen_graph
 from fairview.cli.interrupts import terminable
-from fairview.cli.output import Format, FormatOption, print_json, print_table
+from fairview.cli.output import Format, FormatOption, metric_columns, print_json, print_table
 from fairview.cli.reports import report_or_say_why_not
 from fairview.cli.trial_progress import follow_trials
 from fairview.errors import InputError
@@ -80,27 +80,24 @@ def compare(
     graph = chosen_graph(dataset, data_dir, tables)
     changes = _changes(setting or [])
     options.import_from_here(methods, encoders)
-    try:
-        with terminable(), follow_trials(f"Comparing on {graph.provenance.source}") as notice:
-            comparison = run_comparison(
-                graph,
-                methods=_names(methods),
-                encoders=_names(encoders),
-                seeds=seeds,
-                splits=splits,
-                folder=out,
-                study_seed=study_seed,
-                preset=preset,
-                selection=selection,
-                changes=changes,
-                plain=not no_plain,
-                workers=workers,
-                mixed_machines=mixed_machines,
-                notice=notice,
-            )
-    except KeyboardInterrupt:
-        typer.echo(f"interrupted: finished trials are kept; the same command goes on in {out}", err=True)
-        raise typer.Exit(130) from None
+    kept = f"finished trials are kept; the same command goes on in {out}"
+    with terminable(kept), follow_trials(f"Comparing on {graph.provenance.source}") as notice:
+        comparison = run_comparison(
+            graph,
+            methods=options.names(methods),
+            encoders=options.names(encoders),
+            seeds=seeds,
+            splits=splits,
+            folder=out,
+            study_seed=study_seed,
+            preset=preset,
+            selection=selection,
+            changes=changes,
+            plain=not no_plain,
+            workers=workers,
+            mixed_machines=mixed_machines,
+            notice=notice,
+        )
     if not no_report:
         report_or_say_why_not(out)
     if format is Format.JSON:
@@ -111,7 +108,7 @@ def compare(
 
 def print_comparison(comparison: Comparison) -> None:
     """Rows below each other; mean ± standard deviation, and the interval of the mean below it."""
-    document, columns = comparison.to_dict(), _columns()
+    document, columns = comparison.to_dict(), metric_columns()
     heads = ["", *columns.values(), "rank", "Pareto", "s/run", "MB"]
     cells = [
         [
@@ -124,15 +121,12 @@ def print_comparison(comparison: Comparison) -> None:
         ]
         for row in document["rows"]
     ]
-    reasons = [text for row in document["rows"] for text in _reasons(row, columns)]
     facts = [
-        f"Percent on the test nodes, mean ± std; below it the interval. {_runs(document)}",
-        document["selection"],
-        document["interval_rule"],
-        document["rank_rule"],
-        document["pareto_rule"],
+        "Percent on the test nodes, mean ± std; below it the interval. "
+        f"Seeds: {document['seeds']}. Splits: {document['splits']} ({document['split_rule']}).",
+        *(document[rule] for rule in ("selection", "interval_rule", "rank_rule", "pareto_rule")),
         *document["notes"],
-        *reasons,
+        *(text for row in document["rows"] for text in _reasons(row, columns)),
     ]
     print_table(str(document["graph"]["source"]), heads, cells, caption="\n".join(facts))
     _print_differences(document)
@@ -152,24 +146,13 @@ def _reasons(row: Mapping[str, Any], columns: Mapping[str, str]) -> list[str]:
 
 
 def _print_differences(document: Mapping[str, Any]) -> None:
-    columns = _columns()
+    columns = metric_columns()
     rows = [row for row in document["rows"] if row["difference"] is not None]
     if not rows:
         return
     cells = [[row["label"], *(_difference(row["difference"][metric]) for metric in columns)] for row in rows]
     caption = "Points, pairs with the same split and seed; below it the interval. Gaps: below 0 is fairer."
     print_table("Against the plain model with the same encoder", ["", *columns.values()], cells, caption=caption)
-
-
-def _columns() -> dict[str, str]:
-    """Metrics and their short names; odds, the larger of two gaps, say little more."""
-    from fairview.metrics.registry import METRICS
-
-    return {name: entry.short for name, entry in METRICS.items() if entry.in_tables}
-
-
-def _runs(document: Mapping[str, Any]) -> str:
-    return f"Seeds: {document['seeds']}. Splits: {document['splits']} ({document['split_rule']})."
 
 
 def _cell(row: Mapping[str, Any], metric: str) -> str:
@@ -185,10 +168,6 @@ def _difference(estimate: Mapping[str, float | None]) -> str:
     if mean is None:
         return "undefined"
     return f"{100 * mean:+.1f}" + ("" if low is None or high is None else f"\n{100 * low:+.1f} to {100 * high:+.1f}")
-
-
-def _names(text: str) -> Sequence[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _changes(settings: Sequence[str]) -> dict[str, dict[str, Any]]:

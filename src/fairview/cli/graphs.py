@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fairview.data.similarity.rules import NearestNeighbours, SimilarityThreshold
 
 
-def similarity_rule(
+def _similarity(
     edges: Path | None, neighbours: int | None, threshold: float | None
 ) -> NearestNeighbours | SimilarityThreshold | None:
     """How to link nodes without edges, if the user said so."""
@@ -23,11 +23,11 @@ def similarity_rule(
         return None
     if edges is not None or (neighbours is not None and threshold is not None):
         raise InputError("--neighbours and --threshold say how to link nodes without --edges; give at most one of all.")
-    if threshold is not None:
-        if not 0 < threshold <= 1:
-            raise InputError(f"--threshold {threshold:g}: must be above 0, and at most 1.")
-        return SimilarityThreshold(threshold=threshold)
-    return NearestNeighbours(neighbours=neighbours or 10)
+    if threshold is None:
+        return NearestNeighbours(neighbours=neighbours or 10)
+    if not 0 < threshold <= 1:
+        raise InputError(f"--threshold {threshold:g}: must be above 0, and at most 1.")
+    return SimilarityThreshold(threshold=threshold)
 
 
 def own_graph(tables: TableOptions) -> NodeGraph:
@@ -35,21 +35,20 @@ def own_graph(tables: TableOptions) -> NodeGraph:
     from fairview.data.tables.read import read_graph
 
     arguments = dict(tables)
-    rule = similarity_rule(arguments["edges"], arguments.pop("neighbours"), arguments.pop("threshold"))
-    separator = arguments.pop("separator")
     return read_graph(
         features=arguments.pop("feature") or None,
         drop=arguments.pop("drop") or (),
         categorical=arguments.pop("categorical") or (),
         missing_values=arguments.pop("missing_value") or (),
-        separator="\t" if separator == "\\t" else separator,
-        similarity=rule,
+        similarity=_similarity(arguments["edges"], arguments.pop("neighbours"), arguments.pop("threshold")),
         **arguments,
     )
 
 
-def chosen_graph(dataset: str | None, data_dir: Path | None, tables: TableOptions) -> NodeGraph:
-    """The dataset or the own tables; own ones get a split if they have none."""
+def chosen_graph(
+    dataset: str | None, data_dir: Path | None, tables: TableOptions, *, draw_split: bool = True
+) -> NodeGraph:
+    """The dataset or the own tables; own ones get a split if they have none and one is to be drawn."""
     from fairview.data.datasets import load_dataset
 
     if (dataset is None) == (tables["nodes"] is None):
@@ -58,5 +57,5 @@ def chosen_graph(dataset: str | None, data_dir: Path | None, tables: TableOption
         return load_dataset(dataset, data_dir=data_dir)
     if tables["label"] is None or tables["sensitive"] is None:
         raise InputError("own tables need --label and --sensitive.")
-    drawn = tables["split"] is None and tables["split_seed"] is None
+    drawn = draw_split and tables["split"] is None and tables["split_seed"] is None
     return own_graph(tables | {"split_seed": 0} if drawn else tables)

@@ -6,10 +6,12 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import typer
+
 
 @contextmanager
-def terminable() -> Iterator[None]:
-    """A polite end (SIGTERM) is treated like Ctrl-C: what is best so far is kept."""
+def terminable(message: str) -> Iterator[None]:
+    """Either end says what is kept, with exit code 130."""
 
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
@@ -18,6 +20,9 @@ def terminable() -> Iterator[None]:
     before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield
+    except KeyboardInterrupt:
+        typer.echo(f"interrupted: {message}", err=True)
+        raise typer.Exit(130) from None
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

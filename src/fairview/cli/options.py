@@ -23,7 +23,13 @@ Edges = Annotated[
     Path | None,
     _tables(help="Table of edges, or an edge list separated by blanks or tabs. Without it, similar nodes are linked."),
 ]
-Separator = Annotated[str | None, _tables(help=r"Character between the cells, for example ';' or '\t'.")]
+Separator = Annotated[
+    str | None,
+    _tables(
+        help=r"Character between the cells, for example ';' or '\t'.",
+        callback=lambda text: "\t" if text == "\\t" else text,
+    ),
+]
 Encoding = Annotated[str, _tables(help="Of the CSV files.")]
 Source = Annotated[str | None, _columns(help="Column of the edge table [default: source, or the first].")]
 Target = Annotated[str | None, _columns(help="Column of the edge table [default: target, or the second].")]
@@ -147,6 +153,16 @@ def with_table_options(*, required: bool) -> Callable[[Callable[..., None]], Cal
         return run
 
     return decorate
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Names separated by commas, each once.
+
+    Example:
+        >>> names("gcn, gin,gcn")
+        ('gcn', 'gin')
+    """
+    return tuple(dict.fromkeys(name for part in text.split(",") if (name := part.strip())))
 
 
 def setting_value(text: str) -> Any:

@@ -124,6 +124,13 @@ def percent(value: object) -> str:
     return f"{100 * value:.2f}" if isinstance(value, (int, float)) else "undefined"
 
 
+def metric_columns() -> dict[str, str]:
+    """The metrics of tables with little room, and their short names; odds, the larger of two gaps, say little more."""
+    from fairview.metrics.registry import METRICS
+
+    return {name: entry.short for name, entry in METRICS.items() if entry.in_tables}
+
+
 def print_metrics(title: str, rows: Mapping[str, Evaluation]) -> None:
     """Models below each other, metrics side by side, in percent; below it why a value is undefined."""
     from fairview.metrics.registry import METRICS
@@ -142,11 +149,8 @@ def print_metrics(title: str, rows: Mapping[str, Evaluation]) -> None:
 def _with_interval(evaluation: Evaluation, metric: str) -> str:
     from fairview.metrics.intervals import Interval
 
-    value = percent(evaluation[metric])
-    interval = evaluation.intervals.get(metric)
-    if isinstance(interval, Interval):
-        return f"{value}\n{100 * interval.low:.1f}-{100 * interval.high:.1f}"
-    return value
+    value, interval = percent(evaluation[metric]), evaluation.intervals.get(metric)
+    return f"{value}\n{100 * interval.low:.1f}-{100 * interval.high:.1f}" if isinstance(interval, Interval) else value
 
 
 def _is_number(cell: object) -> bool:

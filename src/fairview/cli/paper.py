@@ -16,6 +16,7 @@ from fairview.progress import duration
 
 if TYPE_CHECKING:
     from fairview.paper.artefacts import ArtefactResult
+    from fairview.paper.pages import PageTable
     from fairview.paper.scope import Scope
 
 _LONG_SECONDS = 60.0
@@ -84,15 +85,11 @@ def paper(
     if not finished:
         _say_how_long(names, scope, workers)
     results = {}
-    try:
-        with terminable():
-            for name in names:
-                results[name] = _one(name, scope, out, workers, finished)
-                if format is Format.TABLE:
-                    _print(results[name], out)
-    except KeyboardInterrupt:
-        typer.echo(f"interrupted: finished runs are kept; the same command goes on in {out}", err=True)
-        raise typer.Exit(130) from None
+    with terminable(f"finished runs are kept; the same command goes on in {out}"):
+        for name in names:
+            results[name] = _one(name, scope, out, workers, finished)
+            if format is Format.TABLE:
+                _print(results[name], out)
     _page(out)
     short = [text for document in results.values() for text in shortfalls(document)]
     if format is Format.JSON:
@@ -129,13 +126,13 @@ def _scope(
     from fairview.paper.scope import PAPER_DATASETS, PUBLISHED_SEEDS, Scope
 
     default = ("german",) if quick else PAPER_DATASETS
-    chosen = None if methods is None else _names(methods)
+    chosen = None if methods is None else options.names(methods)
     for name in chosen or ():
         if name not in METHODS:
             raise InputError(f"--methods {name}: unknown; expected some of {', '.join(METHODS)}.")
     scope = Scope(
-        datasets=default if datasets is None else _names(datasets),
-        encoders=_names(encoders),
+        datasets=default if datasets is None else options.names(datasets),
+        encoders=options.names(encoders),
         methods=chosen,
         seeds=seeds or (1 if quick or splits > 1 else PUBLISHED_SEEDS),
         splits=0 if splits == 1 else splits,
@@ -147,22 +144,16 @@ def _scope(
     return scope
 
 
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for part in text.split(",") if (name := part.strip())))
-
-
 def _say_how_long(names: list[str], scope: Scope, workers: int | None) -> None:
     from fairview.machine import available_cores
     from fairview.paper.artefacts import ARTEFACTS
     from fairview.paper.estimate import estimated_seconds
 
-    total = sum(
-        estimated_seconds(
-            artefact.cells(artefact.scoped(scope)), artefact.scoped(scope), workers=workers or available_cores()
-        )
-        for artefact in (ARTEFACTS[name] for name in names)
-        if artefact.cells is not None
-    )
+    workers, total = workers or available_cores(), 0.0
+    for artefact in (ARTEFACTS[name] for name in names):
+        if artefact.cells is not None:
+            own_scope = artefact.scoped(scope)
+            total += estimated_seconds(artefact.cells(own_scope), own_scope, workers=workers)
     if total > _LONG_SECONDS:
         shared = ", less what tables share" if len(names) > 1 else ""
         typer.echo(f"this takes about {duration(total)} if nothing is there yet{shared}", err=True)
@@ -173,19 +164,24 @@ def _one(name: str, scope: Scope, out: Path, workers: int | None, finished: bool
     from fairview.atomic import write_atomic
     from fairview.paper import pages
     from fairview.paper.artefacts import run_artefact
-    from fairview.paper.checklist import findings
-    from fairview.paper.claims import claims_table
     from fairview.report.paper_charts import write_charts
 
     with follow_trials(name) as notice:
         document = run_artefact(name, scope, out, workers=workers, notice=notice, finished=finished)
-    checks = claims_table(findings({name: document}, only=name))
-    write_atomic(out / f"{document.stem}.md", pages.markdown(document, checks=checks))
+    write_atomic(out / f"{document.stem}.md", pages.markdown(document, checks=_claims(document)))
     write_atomic(out / f"{document.stem}.csv", pages.tidy(document))
     if series := pages.tidy_series(document):
         write_atomic(out / f"{document.stem}-series.csv", series)
     write_charts(document, out)
     return document
+
+
+def _claims(document: ArtefactResult) -> PageTable:
+    """What the paper claims of this table or figure."""
+    from fairview.paper.checklist import findings
+    from fairview.paper.claims import claims_table
+
+    return claims_table(findings({document.name: document}, only=document.name))
 
 
 def _page(out: Path) -> None:
@@ -221,13 +217,11 @@ def _results(out: Path, format: Format) -> None:
 
 
 def _print(document: ArtefactResult, out: Path) -> None:
-    from fairview.paper.checklist import findings
-    from fairview.paper.claims import claims_table
     from fairview.paper.pages import tables
 
     for table in tables(document):
         print_table(f"{document.title} · {table.title}", table.columns, table.rows)
-    checks = claims_table(findings({document.name: document}, only=document.name))
+    checks = _claims(document)
     if checks.rows:
         print_table(checks.title, checks.columns, checks.rows)
     typer.echo(f"{out / document.stem}.md\n")
@@ -240,9 +234,8 @@ def _plain(document: ArtefactResult) -> dict[str, Any]:
     rows = []
     for row in document.rows:
         plain = row.to_dict()
-        kept = {
-            name: plain[name] for name in ("dataset", "encoder", "block", "row", "method", "facts", "paper_percent")
-        }
+        names = ("dataset", "encoder", "block", "row", "method", "facts", "paper_percent")
+        kept = {name: plain[name] for name in names}
         means = {name: None if (mean := row.mean(name)) is None else mean / 100 for name in row.values}
         stds = {name: None if (std := row.std(name)) is None else std / 100 for name in row.values}
         rows.append(kept | {"runs": len(row.draws), "mean": means, "std": stds, "verdict": in_words(row)})

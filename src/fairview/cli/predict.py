@@ -62,21 +62,15 @@ def predict(
         target=target,
         directed=directed,
         drop_unknown=drop_unknown,
-        separator="\t" if separator == "\\t" else separator,
+        separator=separator,
         encoding=encoding,
         recipe=recipe,
     )
     text = predictions(model, graph)
     write_atomic(out, text)
     positive = sum(row[-1] == "1" for row in csv.reader(io.StringIO(text, newline="")))
-    summary = {
-        "run": str(run),
-        "out": str(out),
-        "nodes": graph.num_nodes,
-        "edges": graph.num_edges,
-        "positive": positive,
-    }
     if format is Format.JSON:
-        print_json(summary | {"notes": list(graph.provenance.notes)})
+        counts = {"nodes": graph.num_nodes, "edges": graph.num_edges, "positive": positive}
+        print_json({"run": str(run), "out": str(out)} | counts | {"notes": list(graph.provenance.notes)})
     else:
         typer.echo(f"{out}: {graph.num_nodes:,} nodes, {positive:,} of them predicted '{model.facts().classes[1]}'")

@@ -11,7 +11,7 @@ import typer
 from fairview.cli import options
 from fairview.cli.graphs import chosen_graph
 from fairview.cli.interrupts import terminable
-from fairview.cli.output import Format, FormatOption, percent, print_json, print_table
+from fairview.cli.output import Format, FormatOption, metric_columns, percent, print_json, print_table
 from fairview.cli.reports import NoReport, report_runs
 from fairview.errors import InputError
 from fairview.progress import Update, track_live
@@ -75,7 +75,7 @@ def train(
     entry = resolve_method(method)
     graph = chosen_graph(dataset, data_dir, tables)
     make = _maker(entry, encoder, preset, dataset, setting or [], graph)
-    with terminable():
+    with terminable(f"what is finished is kept; go on with --resume --out {out}"):
         if seeds is None:
             with track_live(f"{entry.words} on {graph.provenance.source}") as update:
                 result = train_run(make(seed), graph, out, resume=resume, notice=_live(update))
@@ -99,12 +99,8 @@ def _several(make: Maker, graph: NodeGraph, out: Path, seeds: int, resume: bool)
     from fairview.runs.run import summarise_seeds
     from fairview.runs.seeds import train_seeds
 
-    try:
-        with track(f"{seeds} seeds", total=seeds) as advance:
-            runs = train_seeds(make, graph, out, seeds=range(1, seeds + 1), resume=resume, done=lambda _: advance(1))
-    except KeyboardInterrupt:
-        typer.echo(f"interrupted: what is finished is kept; go on with --resume --out {out}", err=True)
-        raise typer.Exit(130) from None
+    with track(f"{seeds} seeds", total=seeds) as advance:
+        runs = train_seeds(make, graph, out, seeds=range(1, seeds + 1), resume=resume, done=lambda _: advance(1))
     seconds = {"train": sum(run["seconds"].get("train", 0.0) for run in runs)}
     return {"run": str(out), "metrics": summarise_seeds(runs), "seconds": seconds, "interrupted": False}
 
@@ -159,18 +155,17 @@ def _print_result(words: str, graph: NodeGraph, result: dict[str, Any], *, sever
     from fairview.data.splits import with_default_split
     from fairview.methods.constant import Constant
     from fairview.methods.evaluate import evaluate
-    from fairview.metrics.registry import METRICS
 
     graph, notes = with_default_split(graph)
-    shown = {name: entry.short for name, entry in METRICS.items() if entry.in_tables}
+    columns = metric_columns()
     rows = []
     for split, metrics in result["metrics"].items():
         majority = evaluate(Constant().fit(graph), graph, split=split)
-        cells = [_mean_and_std(metrics, name) if several else percent(metrics.get(name)) for name in shown]
+        cells = [_mean_and_std(metrics, name) if several else percent(metrics.get(name)) for name in columns]
         rows.append([split, words, *cells])
-        rows.append([split, "majority answer", *(percent(majority[name]) for name in shown)])
+        rows.append([split, "majority answer", *(percent(majority[name]) for name in columns)])
     caption = "\n".join(["Percent. Gaps: 0 means equal.", *notes])
-    print_table(str(graph.provenance.source), ["split", "method", *shown.values()], rows, caption=caption)
+    print_table(str(graph.provenance.source), ["split", "method", *columns.values()], rows, caption=caption)
     typer.echo(f"{result['run']}  ({result['seconds'].get('train', 0.0):.1f} s of training)")
     if "report" in result:
         typer.echo(f"report: {result['report']}")

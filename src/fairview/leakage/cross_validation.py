@@ -25,7 +25,8 @@ Features = npt.NDArray[np.floating[Any]]
 Codes = npt.NDArray[np.integer[Any]]
 Array = npt.NDArray[np.float64]
 
-_QUANTILE = 1.959963984540054  # of the normal distribution: 95 %
+NORMAL_QUANTILE = 1.959963984540054
+"""Of the normal distribution, for intervals of 95 %."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def cross_validated_auc(
         auc, errors = macro_auc(scores, classes[test])
         aucs.append(auc)
         variance += float(errors @ errors)
-    mean, reach = float(np.mean(aucs)), _QUANTILE * np.sqrt(variance) / folds
+    mean, reach = float(np.mean(aucs)), NORMAL_QUANTILE * np.sqrt(variance) / folds
     return CrossValidated(mean, float(max(mean - reach, 0.0)), float(min(mean + reach, 1.0)), len(rows))
 
 

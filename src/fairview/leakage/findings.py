@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from fairview.leakage.cross_validation import CrossValidated
+from fairview.leakage.json_record import json_record
 from fairview.leakage.label_leaks import LabelLeak
 from fairview.leakage.places import GroupPlace
 from fairview.undefined import Metric, Undefined
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 Numbers = tuple[float, ...]
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,11 +50,6 @@ class ChannelFinding:
     leak_p_value: Numbers | None = None
     leaking: bool = False
 
-    def measured(self, *, leaking: bool, **values: Array | None) -> ChannelFinding:
-        """The same channel with what was measured."""
-        plain = {name: None if array is None else tuple(array.tolist()) for name, array in values.items()}
-        return replace(self, leaking=leaking, **plain)  # type: ignore[arg-type]  # names and types match
-
     @property
     def change(self) -> float | None:
         """|correlation| at the last hop minus that at hop 0."""
@@ -69,11 +61,10 @@ class ChannelFinding:
         return None if self.rank is None else self.rank[0] - self.rank[-1]
 
     def to_dict(self) -> dict[str, Any]:
-        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-        del plain["hops"]
-        if self.correlation is None:
-            plain["correlation"] = [None] * (self.hops + 1)
-        return plain | {"change": self.change, "rank_change": self.rank_change}
+        """For JSON, with the changes from the first hop to the last."""
+        record = json_record(self) | {"change": self.change, "rank_change": self.rank_change}
+        hops = record.pop("hops")
+        return record if self.correlation is not None else record | {"correlation": [None] * (hops + 1)}
 
 
 @dataclass(frozen=True)
@@ -159,30 +150,9 @@ class GraphAudit:
 
     def to_dict(self) -> dict[str, Any]:
         """The document `audit.json`: plain data, None where something is undefined."""
-        leaks = () if isinstance(self.label_leaks, Undefined) else self.label_leaks
-        return {
-            "kind": "audit",
-            "version": 1,
-            "graph": dict(self.graph),
-            "homophily": _number(self.homophily),
-            "homophily_by_group": [
-                asdict(place) | {"homophily": _number(place.homophily), "mean_degree": _number(place.mean_degree)}
-                for place in self.groups
-            ],
-            "operator": self.operator,
-            "self_loops": self.self_loops,
-            "hops": self.hops,
-            "rule": self.rule,
-            "level": self.level,
-            "permutations": self.permutations,
-            "channels": [channel.to_dict() for channel in self.channels],
-            "degree_correlation": None if self.degree_correlation is None else list(self.degree_correlation),
-            "probe": [asdict(probe) for probe in self.probes],
-            "label_leaks": [asdict(leak) for leak in leaks],
-            "label_leak_threshold": self.label_leak_threshold,
-            "undefined": dict(self.undefined),
-            "notes": list(self.notes),
-        }
+        keys = {"groups": "homophily_by_group", "probes": "probe"}
+        record = {keys.get(name, name): value for name, value in json_record(self).items()}
+        return {"kind": "audit", "version": 1} | record | {"label_leaks": record["label_leaks"] or []}
 
     def __repr__(self) -> str:
         from fairview.leakage.sentences import described
@@ -218,7 +188,3 @@ class GraphAudit:
         from fairview.leakage.audit_display import graph_audit_html
 
         return graph_audit_html(self)
-
-
-def _number(value: Metric) -> float | None:
-    return None if isinstance(value, Undefined) else float(np.float64(value))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError, did_you_mean
-from fairview.leakage.cross_validation import CrossValidated
+from fairview.leakage.cross_validation import NORMAL_QUANTILE, CrossValidated
 from fairview.leakage.findings import ChannelFinding, GraphAudit, ProbeFinding
 from fairview.leakage.label_leaks import label_leaks
 from fairview.leakage.leaks import LeakTest, check_permutations, leak_rule, leak_test
@@ -28,7 +28,6 @@ INNOCUOUS = 0.05
 """|correlation| below which a channel counts as innocuous, however many nodes make it significant."""
 
 MOST_HOPS = 10
-_QUANTILE = 1.959963984540054  # of the normal distribution: 95 %
 _EXPONENTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 Array = npt.NDArray[np.float64]
@@ -79,7 +78,7 @@ def audit(
     except InputError as error:
         codes = None
         undefined |= dict.fromkeys(("correlation", "leaking", "probe"), str(error))
-    degree = _degree_correlation(graph, chosen, hops, codes)
+    degree = None if codes is None else _degree_correlation(graph, chosen, hops, codes)
     probed = [] if codes is None or not probes else _probe(graph, chosen, hops, codes, seed)
     notes = _notes(graph, degree, innocuous, [auc.nodes for _, _, auc in probed if not isinstance(auc, Undefined)])
     for _, _, auc in probed:
@@ -131,9 +130,8 @@ def _facts(graph: NodeGraph) -> dict[str, Any]:
 def _notes(graph: NodeGraph, degree: tuple[float, ...] | None, innocuous: float, probed: list[int]) -> list[str]:
     notes = []
     if graph.sensitive_unknown:
-        notes.append(
-            f"{graph.sensitive_unknown:,} nodes of unknown group are propagated, but in no correlation or probe"
-        )
+        unknown = f"{graph.sensitive_unknown:,} nodes of unknown group"
+        notes.append(f"{unknown} are propagated, but in no correlation or probe")
     if degree is not None and max(map(abs, degree)) >= innocuous:
         values = ", ".join(f"{value:.3f}" for value in degree)
         notes.append(
@@ -163,12 +161,12 @@ def _channels(
 ) -> tuple[ChannelFinding, ...]:
     """What is known of each channel; a reason for missing intervals goes into `undefined`."""
     is_sensitive = np.array([name in graph.sensitive_channels for name in graph.channels], dtype=np.bool_)
-    plain = [
-        ChannelFinding(name=name, sensitive=bool(is_sensitive[j]), constant=name in graph.constant_channels, hops=hops)
+    facts: list[dict[str, Any]] = [
+        {"name": name, "sensitive": bool(is_sensitive[j]), "constant": name in graph.constant_channels, "hops": hops}
         for j, name in enumerate(graph.channels)
     ]
     if codes is None:
-        return tuple(plain)
+        return tuple(ChannelFinding(**each) for each in facts)
     correlation = sensitive_correlation(graph, operator, hops)
     test = leak_test(
         graph.features, graph.adjacency, codes,
@@ -176,22 +174,19 @@ def _channels(
     )  # fmt: skip
     leaking = test.leaking(correlation, level=level, innocuous=innocuous) & ~is_sensitive
     bounds = correlation_intervals(correlation, test, codes)
-    if isinstance(bounds, Undefined):
-        undefined["intervals"] = bounds.reason
     order = np.argsort(-np.abs(correlation), axis=1, kind="stable")
     rank = np.argsort(order, axis=1, kind="stable") + 1
-    return tuple(
-        channel.measured(
-            correlation=correlation[:, j],
-            rank=rank[:, j],
-            p_value=test.p_value[:, j],
-            leak_p_value=None if is_sensitive[j] else test.leak_p_value[:, j],
-            low=None if isinstance(bounds, Undefined) else bounds[0][:, j],
-            high=None if isinstance(bounds, Undefined) else bounds[1][:, j],
-            leaking=bool(leaking[j]),
-        )
-        for j, channel in enumerate(plain)
-    )
+    by_hop = {"correlation": correlation, "rank": rank, "p_value": test.p_value, "leak_p_value": test.leak_p_value}
+    if isinstance(bounds, Undefined):
+        undefined["intervals"] = bounds.reason
+    else:
+        by_hop |= {"low": bounds[0], "high": bounds[1]}
+    channels = []
+    for j, each in enumerate(facts):
+        measured = {name: tuple(values[:, j].tolist()) for name, values in by_hop.items()}
+        untested = {"leak_p_value": None} if is_sensitive[j] else {}
+        channels.append(ChannelFinding(**each | measured | untested, leaking=bool(leaking[j])))
+    return tuple(channels)
 
 
 def correlation_intervals(correlation: Array, test: LeakTest, codes: Codes) -> tuple[Array, Array] | Undefined:
@@ -206,17 +201,13 @@ def correlation_intervals(correlation: Array, test: LeakTest, codes: Codes) -> t
     n = int((codes >= 0).sum())
     if n <= 3:
         return Undefined(f"{n} nodes of known group are too few for an interval")
-    reach = _QUANTILE * np.maximum(test.spread, 1 / math.sqrt(n - 3))
+    reach = NORMAL_QUANTILE * np.maximum(test.spread, 1 / math.sqrt(n - 3))
     middle = np.arctanh(np.clip(correlation, -1 + 1e-12, 1 - 1e-12))
     return np.tanh(middle - reach), np.tanh(middle + reach)
 
 
-def _degree_correlation(
-    graph: NodeGraph, operator: Operator, hops: int, codes: Codes | None
-) -> tuple[float, ...] | None:
+def _degree_correlation(graph: NodeGraph, operator: Operator, hops: int, codes: Codes) -> tuple[float, ...]:
     """The correlation that a constant channel gets: what the number of neighbours alone betrays."""
-    if codes is None:
-        return None
     values: npt.NDArray[Any] = np.ones((graph.num_nodes, 1))
     hop = one_hop(graph.adjacency, operator)
     correlations = [0.0]

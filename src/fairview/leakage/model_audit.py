@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from torch import nn
 
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError, quoted
+from fairview.leakage.json_record import json_record
 from fairview.leakage.outcomes import GroupOutcomes, group_outcomes
 from fairview.leakage.probe import PROBES, probe_auc
 from fairview.leakage.score_curves import Calibration, Roc, ScoreHistogram, calibration, roc, score_histogram
@@ -23,6 +24,7 @@ from fairview.methods.evaluate import evaluate
 from fairview.methods.fitted import Fitted
 from fairview.methods.registry import name_of
 from fairview.metrics.evaluation import Evaluation
+from fairview.metrics.evaluation_display import plain
 from fairview.metrics.intervals import Interval
 from fairview.metrics.registry import METRICS
 from fairview.nn.encoders import Encoder
@@ -58,10 +60,9 @@ class Readable:
     high: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        plain = asdict(self)
-        if isinstance(self.auc, Undefined):
-            plain |= {"auc": None, "undefined": {"auc": self.auc.reason}}
-        return plain
+        """For JSON, with the reason if the AUC is undefined."""
+        reason = {"undefined": {"auc": self.auc.reason}} if isinstance(self.auc, Undefined) else {}
+        return json_record(self) | reason
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -72,6 +73,7 @@ class ModelAudit:
         method: name of the model's method.
         encoder: its encoder, if it has one.
         split: whose labelled nodes were evaluated.
+        threshold: above it, a node is predicted positive.
         rows: metrics with intervals by name, the model first, then what it is compared with.
         keep: by channel; None for a method that learns no masks.
         representations: what probes read off them, for the model and the plain one.
@@ -82,12 +84,12 @@ class ModelAudit:
         roc: ranking, by group.
         thresholds: what another threshold would do.
         notes: what was left out, in words.
-        threshold: above it, a node is predicted positive.
     """
 
     method: str
     encoder: str | None
     split: str
+    threshold: float = THRESHOLD
     rows: Mapping[str, Evaluation]
     keep: tuple[Kept, ...] | None
     representations: tuple[Readable, ...]
@@ -97,27 +99,11 @@ class ModelAudit:
     calibration: tuple[Calibration, ...]
     roc: tuple[Roc, ...]
     thresholds: ThresholdCurve
-    notes: tuple[str, ...] = field(default=())
-    threshold: float = THRESHOLD
+    notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: what is undefined is None, with the reason beside it."""
-        return {
-            "method": self.method,
-            "encoder": self.encoder,
-            "split": self.split,
-            "threshold": self.threshold,
-            "rows": [_row(name, evaluation) for name, evaluation in self.rows.items()],
-            "keep": None if self.keep is None else [asdict(channel) for channel in self.keep],
-            "representations": [readable.to_dict() for readable in self.representations],
-            "theorem2": self.theorem2.to_dict(),
-            "groups": [group.to_dict() for group in self.groups],
-            "scores": [group.to_dict() for group in self.scores],
-            "calibration": [group.to_dict() for group in self.calibration],
-            "roc": [group.to_dict() for group in self.roc],
-            "thresholds": self.thresholds.to_dict(),
-            "notes": list(self.notes),
-        }
+        return json_record(self) | {"rows": [_row(name, evaluation) for name, evaluation in self.rows.items()]}
 
     def __repr__(self) -> str:
         first = next(iter(self.rows.values()))
@@ -220,7 +206,7 @@ def audit_model(
 def _compared(
     model: Method, graph: NodeGraph, plain: Method | None, others: Mapping[str, Method]
 ) -> list[tuple[str, Method]]:
-    """The model, the plain one, the constant answer, then the others; each under a name of its own."""
+    """The model, the plain one, the majority answer, then the others; each under a name of its own."""
     models: list[tuple[str, Method]] = [(_method_name(model), model)]
     if plain is not None:
         models.append(("plain", plain))
@@ -286,11 +272,8 @@ def _representations(
         features = one.representations(graph)
         for kind in PROBES:
             probe = probe_auc(features, graph.sensitive, kind=kind, seed=seed)
-            readable.append(
-                Readable(name, kind, probe)
-                if isinstance(probe, Undefined)
-                else Readable(name, kind, probe.auc, probe.low, probe.high)
-            )
+            known = (probe,) if isinstance(probe, Undefined) else (probe.auc, probe.low, probe.high)
+            readable.append(Readable(name, kind, *known))
     return tuple(readable), notes
 
 
@@ -298,12 +281,9 @@ def _representations(
 
 
 def _row(name: str, evaluation: Evaluation) -> dict[str, Any]:
-    metrics = {metric: None if isinstance(evaluation[metric], Undefined) else evaluation[metric] for metric in METRICS}
-    intervals = {
-        metric: {"low": interval.low, "high": interval.high}
-        for metric, interval in evaluation.intervals.items()
-        if isinstance(interval, Interval)
-    }
+    metrics = {metric: plain(evaluation[metric]) for metric in METRICS}
+    known = {metric: each for metric, each in evaluation.intervals.items() if isinstance(each, Interval)}
+    intervals = {metric: {"low": interval.low, "high": interval.high} for metric, interval in known.items()}
     return {"name": name} | metrics | {"undefined": evaluation.undefined, "intervals": intervals}
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from scipy.stats import binomtest
 
+from fairview.leakage.json_record import json_record
 from fairview.metrics.evaluation import Evaluation
 from fairview.undefined import Metric, Undefined
 
@@ -59,11 +60,9 @@ class GroupOutcomes:
         return self.nodes < FEW_NODES or min(self.positives, self.nodes - self.positives) < FEW_OF_A_LABEL
 
     def to_dict(self) -> dict[str, Any]:
-        rates = {name: getattr(self, name) for name in RATES}
-        counts = {name: value for name, value in vars(self).items() if name not in RATES}
-        known = {name: asdict(rate) if isinstance(rate, Rate) else None for name, rate in rates.items()}
-        reasons = {name: rate.reason for name, rate in rates.items() if isinstance(rate, Undefined)}
-        return counts | known | {"small": self.small, "undefined": reasons}
+        """For JSON, with the reasons of undefined rates."""
+        reasons = {name: rate.reason for name in RATES if isinstance(rate := getattr(self, name), Undefined)}
+        return json_record(self) | {"small": self.small, "undefined": reasons}
 
 
 def group_outcomes(evaluation: Evaluation) -> tuple[GroupOutcomes, ...]:

@@ -27,9 +27,6 @@ class ScoreHistogram:
     edges: tuple[float, ...]
     counts: tuple[int, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"group": self.group, "edges": list(self.edges), "counts": list(self.counts)}
-
 
 def score_histogram(group: str, scores: Scores) -> ScoreHistogram:
     """Twenty bins of equal width from 0 to 1, the same for every group."""
@@ -46,14 +43,9 @@ class CalibrationBin:
     nodes: int
 
     def to_dict(self) -> dict[str, Any]:
-        seen = self.observed
-        return {
-            "predicted": self.predicted,
-            "observed": seen.value,
-            "nodes": self.nodes,
-            "low": seen.low,
-            "high": seen.high,
-        }
+        """For JSON, the observed share and its interval side by side."""
+        interval = {"low": self.observed.low, "high": self.observed.high}
+        return {"predicted": self.predicted, "observed": self.observed.value, "nodes": self.nodes} | interval
 
 
 @dataclass(frozen=True)
@@ -62,9 +54,6 @@ class Calibration:
 
     group: str
     bins: tuple[CalibrationBin, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"group": self.group, "bins": [one.to_dict() for one in self.bins]}
 
 
 def calibration(group: str, labels: Labels, scores: Scores) -> Calibration:
@@ -78,13 +67,11 @@ def calibration(group: str, labels: Labels, scores: Scores) -> Calibration:
     nodes, positives, total = (
         np.bincount(place, weights, minlength=CALIBRATION_BINS) for weights in (None, labels, scores)
     )
-    return Calibration(
-        group,
-        tuple(
-            CalibrationBin(float(total[b] / nodes[b]), Rate.of(int(positives[b]), int(nodes[b])), int(nodes[b]))
-            for b in np.flatnonzero(nodes)
-        ),
+    bins = (
+        CalibrationBin(float(total[b] / nodes[b]), Rate.of(int(positives[b]), int(nodes[b])), int(nodes[b]))
+        for b in np.flatnonzero(nodes)
     )
+    return Calibration(group, tuple(bins))
 
 
 @dataclass(frozen=True)

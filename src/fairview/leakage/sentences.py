@@ -40,7 +40,7 @@ def headline(document: AuditJSON) -> Headline:
 
     A guess is clearly better after message passing if its 95 % interval lies above that of the best guess before.
     """
-    sensitive = document["graph"]["sensitive"] or "the sensitive attribute"
+    sensitive = _sensitive(document)
     columns = [channel for channel in document["channels"] if not channel["sensitive"]]
     if reason := document["undefined"].get("leaking"):
         return Headline("undefined", f"Leakage is undefined: {reason}")
@@ -57,7 +57,7 @@ def headline(document: AuditJSON) -> Headline:
             f"Message passing reveals {sensitive}: from all columns together it can be guessed with {aucs}.",
         )
     if flagged:
-        of_all = f"{len(flagged):,} of {_plural(len(columns), 'column')}"
+        of_all = f"{len(flagged):,} of {plural(len(columns), 'column')}"
         return Headline("flagged", f"Message passing reveals {sensitive} in {of_all}: {_names(flagged)}.")
     none = f"No single column is shown to reveal {sensitive} after {_hops(hops)} of message passing"
     best = max(guesses, key=lambda probe: probe["auc"], default=None)
@@ -81,14 +81,13 @@ def flagged_sentence(document: AuditJSON) -> str:
     flagged = [f"{c['name']} ({path(c['correlation'])})" for c in document["channels"] if c["leaking"]]
     if not flagged:
         return "No single column is flagged." if headline(document).kind == "revealed" else ""
-    sensitive = document["graph"]["sensitive"] or "the sensitive attribute"
-    return f"Flagged, with the correlation with {sensitive} by hop: {_names(flagged)}."
+    return f"Flagged, with the correlation with {_sensitive(document)} by hop: {_names(flagged)}."
 
 
 def rule_sentence(document: AuditJSON) -> str:
     """When a column is flagged, for everybody; `leak_rule` has the details."""
     level = "" if document["level"] is None else f", {100 * document['level']:g} % level"
-    shuffles = "" if document["permutations"] is None else f" with {_plural(document['permutations'], 'shuffle')}"
+    shuffles = "" if document["permutations"] is None else f" with {plural(document['permutations'], 'shuffle')}"
     return (
         "A column is flagged if it is harmless in the table but clearly tied to the sensitive attribute after message "
         f"passing (permutation test{shuffles}{level}, corrected for testing many columns and hops)."
@@ -189,7 +188,7 @@ def one_line_each(names: Sequence[str]) -> list[tuple[int, str]]:
 def left_out(channels: Sequence[AuditJSON]) -> str:
     """How many lines a table of the strongest channels leaves out; empty if none."""
     more = len(one_line_each([channel["name"] for channel in channels])) - LINES
-    return f"And {_plural(more, 'column')} more; audit.json (or to_dict) has them all." if more > 0 else ""
+    return f"And {plural(more, 'column')} more; audit.json (or to_dict) has them all." if more > 0 else ""
 
 
 # --- words ------------------------------------------------------------------------------------------------------------
@@ -204,11 +203,21 @@ def _auc(value: float) -> str:
     return f"{value:.3f}" if 0.995 <= value < 0.9995 else f"{value:.2f}"
 
 
+def _sensitive(document: AuditJSON) -> str:
+    return str(document["graph"]["sensitive"] or "the sensitive attribute")
+
+
 def _hops(count: int) -> str:
     return f"{_NUMBERS[count] if count < len(_NUMBERS) else count} {'hop' if count == 1 else 'hops'}"
 
 
-def _plural(count: int, word: str) -> str:
+def plural(count: int, word: str) -> str:
+    """A number with its noun.
+
+    Example:
+        >>> plural(1, "seed"), plural(1200, "node")
+        ('1 seed', '1,200 nodes')
+    """
     return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 

@@ -13,7 +13,7 @@ that: terms of different sign cancel on the right, but need not on the left. `do
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from fairview.data.graph import NodeGraph
+from fairview.leakage.json_record import json_record
 from fairview.methods.contract import features_like
 from fairview.methods.fitted import Fitted
 from fairview.nn.encoders import Encoder, GCNEncoder, GINEncoder, MLPEncoder
@@ -116,8 +117,8 @@ class Theorem2:
         return None if self.left is None or self.corrected is None else _at_most(self.left, self.corrected)
 
     def to_dict(self) -> dict[str, Any]:
-        verdicts = {"printed_holds": self.printed_holds, "corrected_holds": self.corrected_holds}
-        return asdict(self) | verdicts | {"assumptions": list(self.assumptions)}
+        """For JSON, with the verdicts."""
+        return json_record(self) | {"printed_holds": self.printed_holds, "corrected_holds": self.corrected_holds}
 
 
 def theorem2(model: object, graph: NodeGraph) -> Theorem2:

@@ -43,6 +43,7 @@ def write_report(folder: str | Path, *, figures: Sequence[str] | None = None) ->
 
 def render(content: Content) -> str:
     """The page of a content that was read with `fairview.report.folder.read_folder`."""
-    from fairview.report.page import render as render_page
+    from fairview.report.figures import figures_of
+    from fairview.report.page import page
 
-    return render_page(content)
+    return page(content, figures_of(content))

@@ -55,14 +55,13 @@ def _config(config: dict[str, Any]) -> dict[str, Any]:
     """The report's look without a background, in a grey that can be read on white and on black."""
     axis = {"labelColor": NEUTRAL, "titleColor": NEUTRAL, "gridColor": f"{NEUTRAL}40"}
     changes = {"title": {"color": NEUTRAL}, "legend": {"labelColor": NEUTRAL}, "axis": axis}
-    return {**config, "background": "transparent"} | {part: config[part] | more for part, more in changes.items()}
+    return config | {"background": "transparent"} | {part: config[part] | more for part, more in changes.items()}
 
 
 def _chosen(drawn: dict[str, Figure], figure: str | None, kind: str) -> Figure:
     if not drawn:
         raise InputError(f"chart: this {kind} has nothing to draw; its numbers are undefined.")
-    first = "tradeoff" if "tradeoff" in drawn else next(iter(drawn))
-    name = first if figure is None else figure
+    name = figure if figure is not None else "tradeoff" if "tradeoff" in drawn else next(iter(drawn))
     if name not in drawn:
         raise InputError(f"chart: this {kind} has no figure '{name}'.{did_you_mean(name, list(drawn))}")
     return drawn[name]
@@ -70,19 +69,18 @@ def _chosen(drawn: dict[str, Figure], figure: str | None, kind: str) -> Figure:
 
 def _content(result: object) -> Content:
     """What the report would read from the result's files; torch is imported only for models."""
-    from fairview.report import documents
+    from fairview.report.documents import AuditDocument, ComparisonDocument
     from fairview.report.folder import Content
 
     if isinstance(result, GraphAudit):
-        return Content("", audit=documents.AuditDocument.model_validate_json(json.dumps(result.to_dict())))
+        return Content("", audit=AuditDocument.model_validate_json(json.dumps(result.to_dict())))
     from fairview.leakage.model_audit import ModelAudit
     from fairview.study.comparison import Comparison
 
     if isinstance(result, ModelAudit):
         audit = {"kind": "audit", "version": 1, "model": result.to_dict()}
-        return Content("", audit=documents.AuditDocument.model_validate_json(json.dumps(audit)))
+        return Content("", audit=AuditDocument.model_validate_json(json.dumps(audit)))
     if isinstance(result, Comparison):
-        summary = json.dumps(result.to_dict())
-        return Content("", comparison=documents.ComparisonDocument.model_validate_json(summary))
+        return Content("", comparison=ComparisonDocument.model_validate_json(json.dumps(result.to_dict())))
     kind = type(result).__name__
     raise InputError(f"chart: {kind} has no chart; expected a GraphAudit, a ModelAudit or a Comparison.")

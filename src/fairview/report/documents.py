@@ -32,10 +32,6 @@ def visible(text: str) -> str:
     return _INVISIBLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def _rate(value: Any) -> Any:
-    return {"value": value} if isinstance(value, (int, float)) and not isinstance(value, bool) else value
-
-
 Text = Annotated[str, AfterValidator(visible)]
 Number = float | None
 Count = Annotated[int, Field(ge=0, le=10**15)]
@@ -53,11 +49,21 @@ class Bounds(DocumentPart):
     low: Number = None
     high: Number = None
 
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Both ends; None if one of them is not known."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
 
 class RateBounds(Bounds):
     """A share of a group, with or without its interval."""
 
     value: Number = None
+
+
+def _rate(value: Any) -> Any:
+    """A rate may be a bare number."""
+    return {"value": value} if type(value) in (int, float) else value
 
 
 GroupRate = Annotated[RateBounds | None, BeforeValidator(_rate)]
@@ -69,8 +75,6 @@ class GroupRow(DocumentPart):
     group: Text
     nodes: Count
     positives: Count | None = None
-    true_positives: Count | None = None
-    false_positives: Count | None = None
     selection_rate: GroupRate = None
     true_positive_rate: GroupRate = None
     false_positive_rate: GroupRate = None
@@ -109,8 +113,7 @@ class MetricsRow(DocumentPart):
 
     def interval(self, metric: str) -> tuple[float, float] | None:
         """Its interval; None where there is none."""
-        bounds = self.intervals.get(metric)
-        return None if bounds is None or bounds.low is None or bounds.high is None else (bounds.low, bounds.high)
+        return self.intervals.get(metric, Bounds()).interval
 
 
 class EvaluationDocument(MetricsRow):
@@ -152,7 +155,6 @@ class RunRecord(DocumentPart):
     epochs: Count | None = None
     selection_left_out: list[Any] = []
     keep_probability: dict[Text, float] | None = None
-    threads: Count | None = None
     data: DataRecord = DataRecord()
     versions: dict[Text, Text] = {}
     platform: Text = ""
@@ -298,8 +300,6 @@ class ModelAuditDocument(DocumentPart):
 
     method: Text = ""
     encoder: Text | None = None
-    split: Text = "test"
-    threshold: Number = 0.5
     rows: list[MetricsRow] = []
     keep: list[KeptRow] | None = None
     representations: list[ProbeRow] = []
@@ -387,6 +387,5 @@ class ComparisonDocument(DocumentPart):
     selection: Text = ""
     splits: Count | None = None
     seeds: Count | None = None
-    metrics: list[Text] = []
     rows: list[ComparisonRow] = []
     notes: list[Text] = []

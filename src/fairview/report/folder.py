@@ -45,10 +45,6 @@ class TimingLine(BaseModel):
     peak_memory_mb: float = Field(ge=0, allow_inf_nan=False)
 
 
-class StudyDocument(RootModel[dict[str, Any]]):
-    """study.json: what was asked of a comparison; shown as it is."""
-
-
 @dataclass(frozen=True)
 class RunDocuments:
     """One seed's documents."""
@@ -102,7 +98,7 @@ def read_folder(folder: str | Path) -> Content:
             "audit.json (an audit) and summary.json (a comparison). Make one with fairview train, audit or compare."
         )
     _check_graph(folder, runs, audit, comparison)
-    study = _read(folder / "study.json", StudyDocument) if comparison is not None else None
+    study = _read(folder / "study.json", RootModel[dict[str, Any]]) if comparison is not None else None
     title = _title(runs, audit, comparison) or visible(folder.resolve().name)
     return Content(title, runs, audit, comparison, study.root if study else {})
 
@@ -139,11 +135,8 @@ def _with_costs(comparison: ComparisonDocument | None, path: Path) -> Comparison
             f"{path}: is no table of method, encoder, seconds and peak_memory_mb. Make it again with "
             f"{placeholder(python='compare', command_line=command('compare', resume=True))}, or remove it."
         ) from None
-    rows = []
-    for row in comparison.rows:
-        if of_row := timings.get((row.method, row.encoder)):
-            row = row.model_copy(update=row_costs(of_row))
-        rows.append(row)
+    costs = {row: row_costs(lines) for row, lines in timings.items()}
+    rows = [row.model_copy(update=costs.get((row.method, row.encoder), {})) for row in comparison.rows]
     return comparison.model_copy(update={"rows": rows})
 
 
@@ -154,16 +147,13 @@ def _run(folder: Path, name: str) -> RunDocuments | None:
         return None
     label = f"seed {record.seed}" if record is not None and record.seed is not None else visible(name)
     splits = None if metrics is None else {visible(split): evaluation for split, evaluation in metrics.root.items()}
-    return RunDocuments(
-        label, record, splits, _history(folder / "history.jsonl"), _read(folder / "audit.json", AuditDocument)
-    )
+    history, audit = _history(folder / "history.jsonl"), _read(folder / "audit.json", AuditDocument)
+    return RunDocuments(label, record, splits, history, audit)
 
 
 def _history(path: Path) -> tuple[EpochLine, ...]:
-    lines = (_bytes(path) or b"").splitlines()
-    return tuple(
-        _parse(line, EpochLine, f"{path}: line {number}") for number, line in enumerate(lines, 1) if line.strip()
-    )
+    lines = enumerate((_bytes(path) or b"").splitlines(), 1)
+    return tuple(_parse(line, EpochLine, f"{path}: line {number}") for number, line in lines if line.strip())
 
 
 def _read(path: Path, model: type[_Model]) -> _Model | None:

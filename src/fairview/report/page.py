@@ -9,8 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -21,24 +20,13 @@ from markupsafe import Markup
 from fairview._version import __version__
 from fairview.optional import require
 from fairview.report.documents import RunRecord, visible
-from fairview.report.figures import NEEDS, Figure, figures_of
+from fairview.report.figures import NEEDS, Figure
 from fairview.report.figures.figure import FigureTable
 from fairview.report.folder import Content
 from fairview.report.verdict import verdict_of
 from fairview.report.words import count, listed, plural
 
-
-@dataclass(frozen=True)
-class Section:
-    """A list of facts at the end of the page."""
-
-    heading: str
-    facts: tuple[tuple[str, str], ...]
-
-
-def render(content: Content) -> str:
-    """The page."""
-    return page(content, figures_of(content))
+Facts = Iterable[tuple[str, str]]
 
 
 def page(content: Content, figures: list[Figure]) -> str:
@@ -60,7 +48,7 @@ def page(content: Content, figures: list[Figure]) -> str:
         notes=_notes(content),
         style=Markup(_resource("page.css")),  # noqa: S704 (our own file)
         script=Markup(script),  # noqa: S704 (our own script, with the libraries it needs)
-        script_hash=_hash(script),
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         spec=lambda panel: Markup(inert_json(panel.spec())),  # noqa: S704 (no `<` in it)
         version=__version__,
         compared=content.comparison is not None,
@@ -87,10 +75,6 @@ def bundle() -> str:
     return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
-def _hash(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
 def _resource(name: str) -> str:
     return resources.files("fairview.report").joinpath("templates", name).read_text(encoding="utf-8")
 
@@ -103,29 +87,23 @@ def _kind(content: Content) -> str:
     return "Run" if content.runs else "Graph audit"
 
 
-def _sections(content: Content) -> list[Section]:
-    """DataRecord, settings, versions: how to make it again."""
-    record = content.run.record if content.run else None
-    sections = [Section("Data", tuple(_data(content, record)))]
-    audit = content.audit
+def _sections(content: Content) -> Iterator[tuple[str, Facts]]:
+    """Data, settings, versions: how to make it again, as lists of facts with a heading."""
+    record, audit = content.run.record if content.run else None, content.audit
+    yield "Data", _data(content, record)
     if audit is not None and audit.channels:
         level = "unknown" if audit.level is None else f"{audit.level:g}"
-        facts = (("operator", audit.operator), ("hops", count(audit.hops)))
-        sections.append(
-            Section("How leaks were measured", (*facts, ("permutations", count(audit.permutations)), ("level", level)))
-        )
+        counts = {"operator": audit.operator, "hops": count(audit.hops), "permutations": count(audit.permutations)}
+        yield "How leaks were measured", [*counts.items(), ("level", level)]
     if content.comparison is not None:
         settings = {name: value for name, value in content.study.items() if name not in ("kind", "version", "graph")}
         trials = {"splits": content.comparison.splits, "seeds": content.comparison.seeds}
-        sections.append(
-            Section("Study", tuple((visible(name), _plain(value)) for name, value in (trials | settings).items()))
-        )
+        yield "Study", [(visible(name), _plain(value)) for name, value in (trials | settings).items()]
     if record is not None:
-        sections.append(Section("Settings", tuple(_settings(content, record))))
+        yield "Settings", _settings(content, record)
         machine = ((name.replace("_", " "), text) for name, text in record.machine.items())
         versions = [*record.versions.items(), ("platform", record.platform), *machine]
-        sections.append(Section("Versions and machine", tuple((name, text) for name, text in versions if text)))
-    return sections
+        yield "Versions and machine", [(name, text) for name, text in versions if text]
 
 
 def _data(content: Content, record: RunRecord | None) -> Iterator[tuple[str, str]]:
@@ -151,8 +129,7 @@ def _settings(content: Content, record: RunRecord) -> Iterator[tuple[str, str]]:
     yield "method", record.method
     yield ("seeds" if len(seeds) > 1 else "seed"), listed(seeds, 20) or "none"
     yield "epochs", f"{count(record.epochs)}{f', number {record.best_epoch:,} kept' if record.best_epoch else ''}"
-    for name, value in record.parameters.items():
-        yield name, _plain(value)
+    yield from ((name, _plain(value)) for name, value in record.parameters.items())
     yield from (("left out of the selection", visible(str(note))) for note in record.selection_left_out[:20])
     yield from (("note", note) for note in record.notes[:20])
     if record.identity:
@@ -178,6 +155,5 @@ def _notes(content: Content) -> list[str]:
 def _is_number(table: FigureTable, column: int) -> bool:
     """Is this a column of numbers, to be set to the right?"""
     cells = [row[column] for row in table.rows]
-    return bool(cells) and all(
-        cell[:1].isdigit() or cell[:1] in "−–" or cell in ("undefined", "unknown") for cell in cells
-    )
+    words = ("undefined", "unknown")
+    return bool(cells) and all(cell[:1].isdigit() or cell[:1] in "−–" or cell in words for cell in cells)

@@ -35,15 +35,16 @@ Chart = alt.FacetChart | alt.HConcatChart
 
 def charts(document: ArtefactResult) -> dict[str, Chart]:
     """The charts of a document, by file name without ending; a table has none."""
+    rows, series = document.rows, document.series
+    masked = [row for row in rows if "rank" in row.cell.facts]
     if document.name == "fig1":
-        return _figure1(document)
-    if document.name == "fig3":
-        return {"fig3": _bars(document.rows)} if document.rows else {}
-    if document.name == "fig4":
-        return {"fig4": _thresholds(document.rows)} if document.rows else {}
-    if document.name == "fig5":
-        return {"fig5": _correlations(document.series)} if document.series else {}
-    return {}
+        first = {"fig1-ab": _masked_channels(masked)} if masked else {}
+        return first | ({"fig1-cd": _correlations(series)} if series else {})
+    if document.name == "fig3" and rows:
+        return {"fig3": _bars(rows)}
+    if document.name == "fig4" and rows:
+        return {"fig4": _thresholds(rows)}
+    return {"fig5": _correlations(series)} if document.name == "fig5" and series else {}
 
 
 def write_charts(document: ArtefactResult, folder: Path) -> list[Path]:
@@ -85,16 +86,6 @@ def write_page(documents: Mapping[str, ArtefactResult], checks: PageTable, folde
 # --- charts -----------------------------------------------------------------------------------------------------------
 
 
-def _figure1(document: ArtefactResult) -> dict[str, Chart]:
-    drawings: dict[str, Chart] = {}
-    masked = [row for row in document.rows if "rank" in row.cell.facts]
-    if masked:
-        drawings["fig1-ab"] = _masked_channels(masked)
-    if document.series:
-        drawings["fig1-cd"] = _correlations(document.series)
-    return drawings
-
-
 def _masked_channels(rows: Sequence[CellResult]) -> Chart:
     """Utility and gaps against the |correlation| of the masked channel; a dashed line where nothing is masked."""
     records = [
@@ -112,12 +103,7 @@ def _masked_channels(rows: Sequence[CellResult]) -> Chart:
 
 def _bars(rows: Sequence[CellResult]) -> Chart:
     """The gaps of each arm, with a deviation either way."""
-    records = [
-        record
-        for row in rows
-        if row.cell.method == "fairvgnn"
-        for record in _means(row, GAPS)
-    ]  # fmt: skip
+    records = [record for row in rows if row.cell.method == "fairvgnn" for record in _means(row, GAPS)]
     base = chart_of(records).encode(x=alt.X("row:N", title=None, sort=None), xOffset="metric:N")
     bars = base.mark_bar().encode(y=alt.Y("mean:Q", title="gap, percent"), color="metric:N")
     spread = base.mark_rule().encode(y="low:Q", y2="high:Q")
@@ -162,9 +148,8 @@ def _means(row: CellResult, metrics: Sequence[str]) -> list[dict[str, Any]]:
         mean, std = row.mean(metric), row.std(metric) or 0.0
         if mean is not None:
             named = {"dataset": cell.dataset, "encoder": cell.encoder, "row": cell.row, "block": cell.block}
-            records.append(
-                named | {"metric": METRICS[metric].short, "mean": mean, "low": mean - std, "high": mean + std}
-            )
+            numbers = {"mean": mean, "low": mean - std, "high": mean + std}
+            records.append(named | {"metric": METRICS[metric].short} | numbers)
     return records
 
 

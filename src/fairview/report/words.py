@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from fairview.leakage.sentences import plural as plural
 from fairview.methods.registry import METHODS
 from fairview.metrics.registry import METRICS
 from fairview.report.documents import Bounds
@@ -103,26 +104,13 @@ def span(interval: tuple[float, float] | Bounds | None, *, scale: float = 1.0, d
         >>> span((0.0, 0.0974), scale=100, digits=1), span(None)
         ('0.0 to 9.7', '–')
     """
-    if isinstance(interval, Bounds):
-        interval = None if interval.low is None or interval.high is None else (interval.low, interval.high)
-    if interval is None:
-        return "–"
-    return f"{number(scale * interval[0], digits)} to {number(scale * interval[1], digits)}"
+    ends = interval.interval if isinstance(interval, Bounds) else interval
+    return "–" if ends is None else " to ".join(number(scale * end, digits) for end in ends)
 
 
 def count(value: int | None) -> str:
     """A number of things, or that it is unknown."""
     return "unknown" if value is None else f"{value:,}"
-
-
-def plural(value: int, word: str, many: str | None = None) -> str:
-    """A number with its noun.
-
-    Example:
-        >>> plural(1, "seed"), plural(1200, "node")
-        ('1 seed', '1,200 nodes')
-    """
-    return f"{value:,} {word if value == 1 else many or word + 's'}"
 
 
 def listed(names: Sequence[str], limit: int = 4) -> str:

@@ -6,7 +6,7 @@ column called `datum.x` or `a[0]` is a label like any other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -50,14 +50,16 @@ class Series:
     field: str = "series"
     symbol: str | None = None
     grey: bool = False
+    colors: Sequence[str] = PALETTE
+    shapes: Sequence[str] = SHAPES
 
-    def color(self, **more: Any) -> alt.Color:
+    def color(self) -> alt.Color:
         """Of lines and fills."""
-        return alt.Color(f"{self.field}:N", title=None, scale=self._scale(PALETTE), **self._legend(), **more)
+        return alt.Color(f"{self.field}:N", title=None, scale=self._scale(self.colors), **self._legend())
 
     def shape(self) -> alt.Shape:
         """Of points."""
-        return alt.Shape(f"{self.field}:N", title=None, scale=self._scale(SHAPES), **self._legend())
+        return alt.Shape(f"{self.field}:N", title=None, scale=self._scale(self.shapes), **self._legend())
 
     def dash(self) -> alt.StrokeDash:
         """Of lines."""
@@ -72,6 +74,33 @@ class Series:
         if self.grey:
             return {"legend": alt.Legend(symbolFillColor=NEUTRAL, symbolStrokeColor=NEUTRAL)}
         return {} if self.symbol is None else {"legend": alt.Legend(symbolType=self.symbol)}
+
+
+def dots(
+    values: Values, series: Series, tips: list[alt.Tooltip], x: Mapping[str, Any], **places: Any
+) -> tuple[alt.Chart, alt.Chart]:
+    """A point per row at its `value`, on a bar from `low` to `high`; `x` describes the axis, `places` the rows."""
+    intervals = chart_of(known(values, "low", "high")).mark_rule(strokeWidth=2)
+    points = chart_of(values).mark_point(size=70, filled=True, opacity=1)
+    return (
+        intervals.encode(x=alt.X("low:Q", **x), x2="high:Q", color=series.color(), **places),
+        points.encode(x=alt.X("value:Q", **x), color=series.color(), shape=series.shape(), tooltip=tips, **places),
+    )
+
+
+def curves(
+    values: Values,
+    x: alt.X,
+    y: alt.Y,
+    tips: list[alt.Tooltip],
+    series: Series | None = None,
+    spot: int = 120,
+    **mark: Any,
+) -> tuple[alt.Chart, alt.Chart]:
+    """Lines, one for each series, and unseen spots of this size that show the tooltips."""
+    look = {} if series is None else {"color": series.color(), "strokeDash": series.dash()}
+    line = chart_of(values).mark_line(**{"strokeWidth": 2} | mark).encode(x=x, y=y, **look)
+    return line, chart_of(values).mark_point(size=spot, opacity=0, filled=True).encode(x=x, y=y, tooltip=tips)
 
 
 def rule(value: float, text: str = "", scale: alt.Scale | None = None) -> alt.LayerChart:

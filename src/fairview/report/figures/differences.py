@@ -5,8 +5,8 @@ from __future__ import annotations
 import altair as alt
 
 from fairview.metrics.registry import METRICS
-from fairview.report.documents import ComparisonDocument, ComparisonRow
-from fairview.report.figures.charts import BLUE, NEUTRAL, VERMILLION, chart_of, known, layered, rule, tip
+from fairview.report.documents import ComparisonRow
+from fairview.report.figures.charts import BLUE, NEUTRAL, VERMILLION, Series, Values, dots, layered, rule, tip
 from fairview.report.figures.figure import Figure, FigureTable, Panel
 from fairview.report.folder import Content
 from fairview.report.words import (
@@ -24,18 +24,17 @@ from fairview.report.words import (
 
 MOST = 40
 _UTILITY = ("auc", "f1", "accuracy")
-_RANKS = ("utility", "fairness", "average")
-_VERDICTS = ("better", "can't tell", "worse")
+_VERDICTS = Series(
+    ("better", "can't tell", "worse"),
+    colors=(BLUE, NEUTRAL, VERMILLION),
+    shapes=("triangle-up", "circle", "cross"),
+)
 
 
 def figure(content: Content) -> Figure | None:
-    """Of a comparison."""
-    return None if content.comparison is None else comparison_figure(content.comparison)
-
-
-def comparison_figure(comparison: ComparisonDocument) -> Figure | None:
-    """Differences against the plain model with intervals, a panel per metric."""
-    if not comparison.rows:
+    """Of a comparison: differences to the plain model with intervals, a panel per metric."""
+    comparison = content.comparison
+    if comparison is None or not comparison.rows:
         return None
     rows = [row for row in comparison.rows if row.difference][:MOST]
     labels = distinct([row.title for row in rows])
@@ -54,34 +53,22 @@ def comparison_figure(comparison: ComparisonDocument) -> Figure | None:
 
 
 def _panel(rows: list[ComparisonRow], labels: list[str], metric: str) -> Panel | None:
-    values = []
+    values: Values = []
     for row, label in zip(rows, labels, strict=True):
         difference = (row.difference or {}).get(metric)
         if difference is not None and difference.mean is not None:
-            low, high = difference.low, difference.high
-            series = difference_verdict(metric, low, high)
-            values.append({"name": label, "series": series, "value": difference.mean, "low": low, "high": high})
+            verdict = difference_verdict(metric, difference.low, difference.high)
+            interval = {"low": difference.low, "high": difference.high}
+            values.append({"name": label, "series": verdict, "value": difference.mean} | interval)
     if not values:
         return None
-    order = [str(row["name"]) for row in values]
-    colour = alt.Color(
-        "series:N", title=None, scale=alt.Scale(domain=list(_VERDICTS), range=[BLUE, NEUTRAL, VERMILLION])
-    )
-    shape = alt.Shape(
-        "series:N", title=None, scale=alt.Scale(domain=list(_VERDICTS), range=["triangle-up", "circle", "cross"])
-    )
     name = metric_name(metric)
-    title = f"difference of the {name}"
-    y = alt.Y("name:N", title=None, sort=None, scale=alt.Scale(domain=order), axis=alt.Axis(grid=True))
-    bar = chart_of(known(values, "low", "high")).mark_rule(strokeWidth=2).encode(
-        x=alt.X("low:Q", title=title), x2="high:Q", y=y, color=colour
-    )  # fmt: skip
-    mark = chart_of(values).mark_point(size=70, filled=True, opacity=1).encode(
-        x=alt.X("value:Q", title=title), y=y, color=colour, shape=shape,
-        tooltip=tip(name="model", value="difference", low="low", high="high", series="this is"),
-    )  # fmt: skip
-    places = listed([f"{row['name']} {number(float(str(row['value'])))} ({row['series']})" for row in values], 10)
-    chart = layered(rule(0.0), bar, mark, height=max(60, 26 * len(values)))
+    order = alt.Scale(domain=[row["name"] for row in values])
+    y = alt.Y("name:N", title=None, sort=None, scale=order, axis=alt.Axis(grid=True))
+    tips = tip(name="model", value="difference", low="low", high="high", series="this is")
+    marks = dots(values, _VERDICTS, tips, {"title": f"difference of the {name}"}, y=y)
+    places = listed([f"{row['name']} {number(row['value'])} ({row['series']})" for row in values], 10)
+    chart = layered(rule(0.0), *marks, height=max(60, 26 * len(values)))
     text = f"Difference of the {name} to the plain model. {places}."
     return Panel(f"difference-{metric.replace('_', '-')}", capitalised(name), text, chart)
 
@@ -101,26 +88,16 @@ def _difference(row: ComparisonRow, metric: str) -> str:
     return f"{number(difference.mean)} ({span(difference)}), {verdict}"
 
 
+def _or_dash(value: float | None, digits: int) -> str:
+    return "–" if value is None else number(value, digits)
+
+
 def _cost_table(rows: list[ComparisonRow]) -> FigureTable:
-    cells = [
-        (
-            row.title,
-            count(row.runs),
-            *("–" if row.rank.get(name) is None else number(row.rank[name], 1) for name in _RANKS),
-            "yes" if row.pareto else "no",
-            "–" if row.seconds is None else number(row.seconds, 2),
-            "–" if row.memory_mb is None else number(row.memory_mb, 0),
-        )
-        for row in rows[:MOST]
-    ]  # fmt: skip
-    columns = (
-        "model",
-        "runs",
-        "rank by usefulness",
-        "rank by fairness",
-        "average rank",
-        "on the front",
-        "seconds per run",
-        "peak MB of the process",
-    )
+    cells = []
+    for row in rows[:MOST]:
+        ranks = (_or_dash(row.rank.get(name), 1) for name in ("utility", "fairness", "average"))
+        cost = (_or_dash(row.seconds, 2), _or_dash(row.memory_mb, 0))
+        cells.append((row.title, count(row.runs), *ranks, "yes" if row.pareto else "no", *cost))
+    names = ("rank by usefulness", "rank by fairness", "average rank", "on the front")
+    columns = ("model", "runs", *names, "seconds per run", "peak MB of the process")
     return FigureTable(f"Ranks and cost of {plural(len(cells), 'model')}", columns, cells)

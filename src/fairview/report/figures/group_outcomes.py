@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import cast
+from itertools import pairwise
+from typing import TypeVar, cast
 
 import altair as alt
 
-from fairview.report.documents import CalibrationRow, GroupRow, ModelAuditDocument, RocRow, ScoresRow
-from fairview.report.figures.charts import NEUTRAL, Series, Values, chart_of, known, layered, tip
+from fairview.report.documents import CalibrationRow, GroupRow, ModelAuditDocument, RateBounds, RocRow, ScoresRow
+from fairview.report.figures.charts import NEUTRAL, Series, Values, chart_of, curves, dots, known, layered, tip
 from fairview.report.figures.figure import Figure, FigureTable, Panel
 from fairview.report.folder import Content
 from fairview.report.words import count, distinct, listed, number, percent, span
 
 MOST = 12
+_Axis = TypeVar("_Axis", alt.X, alt.Y)
 _RATES = {
     "selection_rate": "gets a yes",
     "true_positive_rate": "gets a yes if really positive",
@@ -21,16 +23,12 @@ _RATES = {
 
 
 def figure(content: Content) -> Figure | None:
-    """From the audit of a model; from the run's own test where there is none."""
+    """From the audit of a model, or the run's own test; each panel is left out if its numbers are not there."""
     audit = content.audit
     model = (audit.model if audit else None) or ModelAuditDocument()
     test = content.run.test if content.run else None
     groups = model.groups or (test.groups if test else [])
-    return groups_figure(groups, model, audit.sensitive if audit else "the sensitive attribute")
-
-
-def groups_figure(groups: list[GroupRow], model: ModelAuditDocument, sensitive: str) -> Figure | None:
-    """Up to four panels; each is left out if its numbers are not there."""
+    sensitive = audit.sensitive if audit else "the sensitive attribute"
     if not groups:
         return None
     names = list(dict.fromkeys(row.group for row in groups))[:MOST]
@@ -57,54 +55,32 @@ def groups_figure(groups: list[GroupRow], model: ModelAuditDocument, sensitive: 
 
 
 def _rates(groups: list[GroupRow], labels: dict[str, str], sensitive: str) -> Panel | None:
-    values = []
-    for group in groups:
-        for key, name in _RATES.items():
-            rate = getattr(group, key)
-            if rate is not None and rate.value is not None:
-                values.append(
-                    {
-                        "name": name,
-                        "series": labels[group.group],
-                        "place": list(labels).index(group.group),
-                        "value": rate.value,
-                        "low": rate.low,
-                        "high": rate.high,
-                        "count": group.nodes,
-                    }
-                )
+    places = {name: place for place, name in enumerate(labels)}
+    values: Values = [
+        {"name": name, "series": labels[group.group], "place": places[group.group], "count": group.nodes}
+        | rate.model_dump()
+        for group in groups
+        for key, name in _RATES.items()
+        if (rate := getattr(group, key)) is not None
+    ]
+    values = known(values, "value")
     if not values:
         return None
-    series = Series(list(labels.values()))
-    scale = alt.Scale(domain=[0, 1])
-    axis = alt.Axis(format="%")
+    x = {"title": "share of the group", "scale": alt.Scale(domain=[0, 1]), "axis": alt.Axis(format="%")}
     y = alt.Y("name:N", title=None, sort=None, scale=alt.Scale(domain=list(_RATES.values())))
     offset = alt.YOffset("place:O", sort="ascending")  # by number: a text here would become part of an expression
     tips = tip(series="group", name="rate", value="share", low="low", high="high", count="nodes in the group")
-    bar = chart_of(known(values, "low", "high")).mark_rule(strokeWidth=2).encode(
-        x=alt.X("low:Q", title="share of the group", scale=scale, axis=axis),
-        x2="high:Q", y=y, yOffset=offset, color=series.color(),
-    )  # fmt: skip
-    mark = chart_of(values).mark_point(size=70, filled=True, opacity=1).encode(
-        x=alt.X("value:Q", title="share of the group", scale=scale, axis=axis),
-        y=y, yOffset=offset, color=series.color(), shape=series.shape(), tooltip=tips,
-    )  # fmt: skip
-    rates = listed([f"{row['series']} {row['name']}: {percent(float(str(row['value'])))}" for row in values], 9)
-    height = 3 * max(44, 18 * len(labels))
-    return Panel(
-        "groups-rates",
-        "Rates, with 95% intervals",
-        f"Rates by {sensitive}. {rates}.",
-        layered(bar, mark, height=height),
-    )
+    marks = dots(values, Series(list(labels.values())), tips, x, y=y, yOffset=offset)
+    rates = listed([f"{row['series']} {row['name']}: {percent(row['value'])}" for row in values], 9)
+    chart = layered(*marks, height=3 * max(44, 18 * len(labels)))
+    return Panel("groups-rates", "Rates, with 95% intervals", f"Rates by {sensitive}. {rates}.", chart)
 
 
 def _scores(rows: list[ScoresRow], labels: dict[str, str], sensitive: str) -> Panel | None:
     values: Values = []
     for scores in rows:
         total = sum(scores.counts)
-        for place, counted in enumerate(scores.counts):
-            low, high = scores.edges[place], scores.edges[place + 1]
+        for counted, (low, high) in zip(scores.counts, pairwise(scores.edges), strict=True):
             row = {"series": labels[scores.group], "share": counted / total if total else 0.0, "count": counted}
             values.append(row | {"x": (low + high) / 2, "low": low, "high": high})
     if not values:
@@ -114,41 +90,29 @@ def _scores(rows: list[ScoresRow], labels: dict[str, str], sensitive: str) -> Pa
     ends = [min(row["low"] for row in seen), max(row["high"] for row in seen)]  # empty steps at the ends are left out
     values = [row for row in values if ends[0] <= row["x"] <= ends[1]]
     tips = tip(series="group", low="score from", high="score to", share="share of the group", count="nodes")
-    line = chart_of(values).mark_line(interpolate="step", strokeWidth=2, point=False).encode(
-        x=alt.X("x:Q", title="score (how sure the model is of a yes)", scale=alt.Scale(domain=ends, nice=False)),
-        y=alt.Y("share:Q", title="share of the group", axis=alt.Axis(format="%")),
-        color=series.color(), strokeDash=series.dash(),
-    )  # fmt: skip
-    spots = chart_of(values).mark_point(size=160, opacity=0, filled=True).encode(x="x:Q", y="share:Q", tooltip=tips)
-    alt_text = f"Share of each group of {sensitive} by score, in {len(rows[0].counts)} steps."
-    return Panel("groups-scores", "Scores", alt_text, layered(line, spots, height=240))
+    x = alt.X("x:Q", title="score (how sure the model is of a yes)", scale=alt.Scale(domain=ends, nice=False))
+    y = alt.Y("share:Q", title="share of the group", axis=alt.Axis(format="%"))
+    text = f"Share of each group of {sensitive} by score, in {len(rows[0].counts)} steps."
+    lines = curves(values, x, y, tips, series, spot=160, interpolate="step")
+    return Panel("groups-scores", "Scores", text, layered(*lines, height=240))
 
 
 def _calibration(rows: list[CalibrationRow], labels: dict[str, str]) -> Panel | None:
     values = [
-        {
-            "series": labels[group.group],
-            "predicted": b.predicted,
-            "observed": b.observed,
-            "low": b.low,
-            "high": b.high,
-            "count": b.nodes,
-        }
+        {"series": labels[group.group], "count": b.nodes} | b.model_dump(exclude={"nodes"})
         for group in rows
         for b in group.bins[:50]
     ]
     if not values:
         return None
     series = Series(list(labels.values()))
-    scale = alt.Scale(domain=[0, 1])
-    x = alt.X("predicted:Q", title="mean score", scale=scale, axis=alt.Axis(format="%"))
     y_title = "share that is really positive"
-    y = alt.Y("observed:Q", title=y_title, scale=scale, axis=alt.Axis(format="%"))
+    x, y = _share("predicted", "mean score", alt.X), _share("observed", y_title, alt.Y)
     tips = tip(
         series="group", predicted="mean score", observed="really positive", low="low", high="high", count="nodes"
     )
     bar = chart_of(known(values, "low", "high")).mark_rule(strokeOpacity=0.5, strokeWidth=1.5).encode(
-        x=x, y=alt.Y("low:Q", title=y_title, scale=scale, axis=alt.Axis(format="%")), y2="high:Q", color=series.color()
+        x=x, y=_share("low", y_title, alt.Y), y2="high:Q", color=series.color()
     )  # fmt: skip
     line = chart_of(values).mark_line(strokeWidth=1.5).encode(x=x, y=y, color=series.color())
     mark = chart_of(values).mark_point(size=55, filled=True, opacity=1).encode(
@@ -167,18 +131,18 @@ def _roc(rows: list[RocRow], labels: dict[str, str]) -> Panel | None:
     ]
     if not values:
         return None
+    titles = {"fpr": "yes among the really negative", "tpr": "yes among the really positive"}
+    x, y = _share("fpr", titles["fpr"], alt.X), _share("tpr", titles["tpr"], alt.Y)
     series = Series(list(labels.values()), symbol="stroke")
-    scale = alt.Scale(domain=[0, 1])
-    x = alt.X("fpr:Q", title="yes among the really negative", scale=scale, axis=alt.Axis(format="%"))
-    y = alt.Y("tpr:Q", title="yes among the really positive", scale=scale, axis=alt.Axis(format="%"))
-    tips = tip(series="group", auc="AUC", fpr="yes among the really negative", tpr="yes among the really positive")
-    line = chart_of(values).mark_line(strokeWidth=2).encode(
-        x=x, y=y, order="order:Q", color=series.color(), strokeDash=series.dash()
-    )  # fmt: skip
-    spots = chart_of(values).mark_point(size=120, opacity=0, filled=True).encode(x=x, y=y, tooltip=tips)
+    line, spots = curves(values, x, y, tip(series="group", auc="AUC", **titles), series)
     aucs = listed([f"{labels[group.group]} AUC {number(group.auc)}" for group in rows], MOST)
-    return Panel("groups-ranking", "Ranking (ROC)", f"ROC curve of each group. {aucs}.",
-                 layered(_diagonal("fpr", "tpr"), line, spots, height=260))  # fmt: skip
+    chart = layered(_diagonal("fpr", "tpr"), line.encode(order="order:Q"), spots, height=260)
+    return Panel("groups-ranking", "Ranking (ROC)", f"ROC curve of each group. {aucs}.", chart)
+
+
+def _share(field: str, title: str, axis: type[_Axis]) -> _Axis:
+    """An axis from 0 to 100%."""
+    return axis(f"{field}:Q", title=title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"))
 
 
 def _diagonal(x: str, y: str) -> alt.Chart:
@@ -187,19 +151,15 @@ def _diagonal(x: str, y: str) -> alt.Chart:
 
 
 def _group_table(groups: list[GroupRow]) -> FigureTable:
+    def cell(rate: RateBounds | None) -> str:
+        if rate is None or rate.value is None or rate.interval is None:
+            return percent(rate.value if rate else None)
+        return f"{percent(rate.value)} ({span(rate, scale=100, digits=1)})"
+
     columns = ("group", "nodes", "positive labels", *_RATES.values(), "note")
     rows = []
     for group in groups[:300]:
-        rates = []
-        for key in _RATES:
-            rate = getattr(group, key)
-            value = None if rate is None else rate.value
-            interval = (
-                ""
-                if value is None or rate.low is None or rate.high is None
-                else f" ({span(rate, scale=100, digits=1)})"
-            )
-            rates.append(percent(value) + interval)
+        rates = (cell(getattr(group, rate)) for rate in _RATES)
         note = "small group" if group.small else ""
         rows.append((group.group, count(group.nodes), count(group.positives), *rates, note))
     return FigureTable("Groups: counts and rates, 95% intervals in brackets", columns, rows)

@@ -11,10 +11,10 @@ import altair as alt
 
 from fairview.leakage.sentences import LINES, headline, one_line_each, rule_sentence
 from fairview.report.documents import AuditDocument, ChannelRow
-from fairview.report.figures.charts import BLUE, NEUTRAL, VERMILLION, Values, chart_of, layered, tip
+from fairview.report.figures.charts import BLUE, NEUTRAL, VERMILLION, Series, Values, chart_of, layered, tip
 from fairview.report.figures.figure import Figure, FigureTable, Panel
 from fairview.report.folder import Content
-from fairview.report.words import count, distinct, listed, number, percent, plural
+from fairview.report.words import count, distinct, listed, number, percent, plural, span
 
 MOST_LISTED = 300
 _KINDS = ("the sensitive attribute", "flagged", "other columns")
@@ -61,10 +61,11 @@ def leak_figure(audit: AuditDocument) -> Figure | None:
         )
     title = f"Correlation with {sensitive}, before and after message passing"
     top = f"The first {len(drawn)} of {plural(len(lines), 'column')}" if len(drawn) < len(lines) else "All columns"
-    every = f"Every channel, the first {MOST_LISTED} of {len(channels):,}"
-    every = every if len(channels) > MOST_LISTED else f"All {len(channels):,} channels"
     tables = [_table(f"{top}: correlation with {sensitive}", drawn, hops)]
     if len(drawn) < len(channels):
+        every = f"All {len(channels):,} channels"
+        if len(channels) > MOST_LISTED:
+            every = f"Every channel, the first {MOST_LISTED} of {len(channels):,}"
         named = [(channel.name, channel) for channel in channels[:MOST_LISTED]]
         tables.append(_table(f"{every}: correlation with {sensitive}", named, hops))
     return Figure(
@@ -105,29 +106,22 @@ def _chart(drawn: list[tuple[str, ChannelRow]], hops: int) -> alt.LayerChart:
             for hop, value in enumerate(channel.correlation)
             if value is not None
         ]
-    names = alt.Y(
-        "name:N",
-        sort=None,
-        scale=alt.Scale(domain=labels),
-        title=None,
-        axis=alt.Axis(grid=True, ticks=False, domain=False, labelPadding=9),
-    )
-    colour = alt.Color("series:N", title=None, scale=alt.Scale(domain=list(_KINDS), range=[NEUTRAL, VERMILLION, BLUE]))
+    axis = alt.Axis(grid=True, ticks=False, domain=False, labelPadding=9)
+    names = alt.Y("name:N", sort=None, scale=alt.Scale(domain=labels), title=None, axis=axis)
+    kinds = Series(_KINDS, colors=(NEUTRAL, VERMILLION, BLUE), shapes=("diamond", "triangle-right", "circle"))
     scale = alt.Scale(domain=[0, 1] if max(row["high"] for row in lines) > 0.5 else [0, 0.5], nice=False)
     title = "absolute correlation (0 to 1)"
     line = chart_of(lines).mark_rule(strokeWidth=2, strokeOpacity=0.65).encode(
-        y=names, x=alt.X("low:Q", scale=scale, title=title), x2="high:Q", color=colour
+        y=names, x=alt.X("low:Q", scale=scale, title=title), x2="high:Q", color=kinds.color()
     )  # fmt: skip
     tips = tip(name="channel", series="", text="where", signed="correlation", change="change of |correlation|")
-    end = f"datum.hop == {hops}" if hops else "datum.hop == 0"
+    end = f"datum.hop == {hops}"
     mark = chart_of(marks).mark_point(strokeWidth=1.8, opacity=1).encode(
         y=names,
         x=alt.X("value:Q", scale=scale, title=title),
-        color=colour,
-        shape=alt.Shape(
-            "series:N", title=None, scale=alt.Scale(domain=list(_KINDS), range=["diamond", "triangle-right", "circle"])
-        ),
-        fill=alt.condition(end, colour, alt.value("#ffffff"), legend=None),
+        color=kinds.color(),
+        shape=kinds.shape(),
+        fill=alt.condition(end, kinds.color(), alt.value("#ffffff"), legend=None),
         size=alt.condition(f"datum.hop > 0 && datum.hop < {hops}", alt.value(14), alt.value(60)),
         tooltip=tips,
     )  # fmt: skip
@@ -139,14 +133,7 @@ def _hop_name(hop: int) -> str:
 
 
 def _table(caption: str, lines: list[tuple[str, ChannelRow]], hops: int) -> FigureTable:
-    columns = [
-        "channel",
-        *(_hop_name(hop) for hop in range(hops + 1)),
-        "change of size",
-        "p-value at the end",
-        "p-value of the leak",
-        "rank before → after",
-    ]
+    further = ("change of size", "p-value at the end", "p-value of the leak", "rank before → after", "note")
     rows = []
     for label, channel in lines:
         last_p = channel.p_value[-1] if channel.p_value else None
@@ -162,14 +149,13 @@ def _table(caption: str, lines: list[tuple[str, ChannelRow]], hops: int) -> Figu
             f"{ranks[0]} → {ranks[-1]}" if ranks else "–",
             note,
         ))  # fmt: skip
-    return FigureTable(caption, (*columns, "note"), rows)
+    return FigureTable(caption, ("channel", *map(_hop_name, range(hops + 1)), *further), rows)
 
 
 def _with_interval(channel: ChannelRow, hop: int) -> str:
     text = number(channel.correlation[hop])
-    low = channel.low[hop] if channel.low and hop < len(channel.low) else None
-    high = channel.high[hop] if channel.high and hop < len(channel.high) else None
-    return text if low is None or high is None else f"{text} ({number(low, 2)} to {number(high, 2)})"
+    low, high = (ends[hop] if ends and hop < len(ends) else None for ends in (channel.low, channel.high))
+    return text if low is None or high is None else f"{text} ({span((low, high), digits=2)})"
 
 
 def _homophily(audit: AuditDocument) -> tuple[FigureTable, ...]:

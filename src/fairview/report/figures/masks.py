@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 
 from fairview.report.documents import KeptRow
-from fairview.report.figures.charts import BLUE, NEUTRAL, Values, chart_of, known, layered, tip
+from fairview.report.figures.charts import BLUE, NEUTRAL, Series, Values, chart_of, known, layered, tip
 from fairview.report.figures.figure import Figure, FigureTable, Panel
 from fairview.report.folder import Content
 from fairview.report.words import distinct, listed, number, percent, plural
@@ -14,39 +14,15 @@ MOST_DRAWN, MOST_LISTED, NAMED = 60, 300, 3
 
 
 def figure(content: Content) -> Figure | None:
-    """Of a model that learns masks."""
-    return None if content.audit is None else mask_figure(_kept(content), content.audit.sensitive)
-
-
-def _kept(content: Content) -> list[KeptRow]:
-    """From the audit, or put together from the run's masks and the graph's correlations."""
-    audit, run = content.audit, content.run
-    if audit is not None and audit.model is not None and audit.model.keep:
-        return audit.model.keep
-    masks = run.record.keep_probability if run is not None and run.record is not None else None
-    if audit is None or not masks:
-        return []
-    return [
-        KeptRow(
-            name=channel.name,
-            keep_probability=masks[channel.name],
-            correlation_before=channel.correlation[0],
-            correlation_after=channel.correlation[-1],
-        )
-        for channel in audit.channels
-        if channel.name in masks
-    ]
-
-
-def mask_figure(keep: list[KeptRow], sensitive: str) -> Figure | None:
-    """Probability of keeping a channel against its correlation before and after propagation."""
-    channels = sorted(keep, key=lambda kept: kept.keep_probability)
+    """Of a model that learns masks: the probability of keeping a channel against its correlations."""
+    channels = sorted(_kept(content), key=lambda kept: kept.keep_probability)
     drawn = [kept for kept in channels if kept.correlation_after is not None][:MOST_DRAWN]
-    if not drawn:
+    if content.audit is None or not drawn:
         return None
+    least = listed([f"{kept.name} ({percent(kept.keep_probability)})" for kept in drawn[:NAMED]])
     alt_text = (
         f"Probability that a channel is kept, for {plural(len(drawn), 'channel')}, against its correlation with "
-        f"{sensitive}. Kept least: {listed([f'{k.name} ({percent(k.keep_probability)})' for k in drawn[:NAMED]])}."
+        f"{content.audit.sensitive}. Kept least: {least}."
     )
     rows = [
         (k.name, percent(k.keep_probability), number(k.correlation_before), number(k.correlation_after))
@@ -62,6 +38,24 @@ def mask_figure(keep: list[KeptRow], sensitive: str) -> Figure | None:
         tables=(FigureTable("Probability of being kept, the least kept first", columns, rows),),
         notes=(f"The {NAMED} least kept channels are named.",) if len(drawn) > NAMED else (),
     )
+
+
+def _kept(content: Content) -> list[KeptRow]:
+    """From the audit, or put together from the run's masks and the graph's correlations."""
+    audit, run = content.audit, content.run
+    if audit is not None and audit.model is not None and audit.model.keep:
+        return audit.model.keep
+    masks = (run.record.keep_probability if run and run.record else None) or {}
+    return [
+        KeptRow(
+            name=channel.name,
+            keep_probability=masks[channel.name],
+            correlation_before=channel.correlation[0],
+            correlation_after=channel.correlation[-1],
+        )
+        for channel in (audit.channels if audit else [])
+        if channel.name in masks
+    ]
 
 
 def _chart(drawn: list[KeptRow]) -> alt.LayerChart:
@@ -83,8 +77,7 @@ def _chart(drawn: list[KeptRow]) -> alt.LayerChart:
     x_title, y_title = "absolute correlation with the sensitive attribute", "probability of being kept"
     y = alt.Y("keep:Q", title=y_title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"))
     kinds = ("before propagation", "after propagation")
-    colour = alt.Color("series:N", title=None, scale=alt.Scale(domain=list(kinds), range=[NEUTRAL, BLUE]))
-    shape = alt.Shape("series:N", title=None, scale=alt.Scale(domain=list(kinds), range=["circle", "square"]))
+    series = Series(kinds, colors=(NEUTRAL, BLUE))
     tips = tip(name="channel", keep="kept with probability", left="correlation before", right="correlation after")
     line = chart_of(both).mark_rule(color=NEUTRAL, opacity=0.5).encode(
         x=alt.X("before:Q", scale=scale, title=x_title), x2="after:Q", y=y
@@ -94,9 +87,9 @@ def _chart(drawn: list[KeptRow]) -> alt.LayerChart:
     mark = chart_of(marks).mark_point(size=55, strokeWidth=1.8, opacity=1).encode(
         x=alt.X("x:Q", scale=scale, title=x_title),
         y=y,
-        color=colour,
-        shape=shape,
-        fill=alt.condition("datum.series == 'after propagation'", colour, alt.value("#ffffff"), legend=None),
+        color=series.color(),
+        shape=series.shape(),
+        fill=alt.condition("datum.series == 'after propagation'", series.color(), alt.value("#ffffff"), legend=None),
         tooltip=tips,
     )  # fmt: skip
     named = [row | {"end": max(row["after"], row["before"] or 0.0)} for row in values[:NAMED]]

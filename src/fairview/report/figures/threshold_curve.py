@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import altair as alt
 
 from fairview.metrics.registry import gap_names
 from fairview.report.documents import ThresholdRow, ThresholdsDocument
-from fairview.report.figures.charts import GREEN, Series, Values, chart_of, known, layered, rule, tip
+from fairview.report.figures.charts import GREEN, Series, Values, chart_of, curves, known, layered, rule, tip
 from fairview.report.figures.figure import Figure, FigureTable, Panel
 from fairview.report.folder import Content
 from fairview.report.words import metric_name, number, plural
@@ -31,13 +33,14 @@ def thresholds_figure(thresholds: ThresholdsDocument) -> Figure | None:
         f"Gaps at {plural(len(points), 'threshold')}; the largest is {number(largest['value'])} "
         f"({largest['series']}) at {number(largest['threshold'], 2)}."
     )
-    panels = [
-        Panel("thresholds-gaps", "Gaps at every threshold", text, _gaps(drawn, list(map(metric_name, gaps)), chosen))
-    ]
+    series = Series(list(map(metric_name, gaps)), symbol="stroke")
+    chart = _chart(drawn, "gap (0 = equal)", chosen, series)
+    panels = [Panel("thresholds-gaps", "Gaps at every threshold", text, chart)]
     if accuracy := _values(points, "accuracy"):
         best = max(accuracy, key=lambda row: row["value"])
         text = f"Accuracy by threshold; highest {number(best['value'])} at {number(best['threshold'], 2)}."
-        panels.append(Panel("thresholds-accuracy", "Accuracy at every threshold", text, _accuracy(accuracy, chosen)))
+        chart = _chart(accuracy, "accuracy", chosen)
+        panels.append(Panel("thresholds-accuracy", "Accuracy at every threshold", text, chart))
     metrics = ("accuracy", *gaps)
     rows = [
         (
@@ -82,28 +85,16 @@ def _telling(points: list[ThresholdRow]) -> list[ThresholdRow]:
     return points[max(0, changes[0] - 4) : changes[-1] + 4] if changes else points
 
 
-def _gaps(values: Values, names: list[str], chosen: float | None) -> alt.LayerChart:
-    series = Series(names, symbol="stroke")
+def _chart(values: Values, y_title: str, chosen: float | None, series: Series | None = None) -> alt.LayerChart:
+    """Curves with bands; the gaps are told apart as `series`, the accuracy is alone."""
     x = alt.X("threshold:Q", title="threshold", scale=alt.Scale(zero=False, nice=False))
-    y = alt.Y("value:Q", title="gap (0 = equal)", scale=alt.Scale(zero=True))
-    tips = tip(series="", threshold="threshold", value="gap", low="low", high="high")
-    band = chart_of(known(values, "low", "high")).mark_area(fillOpacity=0.15).encode(
-        x=x, y=alt.Y("low:Q", title="gap (0 = equal)"), y2="high:Q", color=series.color()
-    )  # fmt: skip
-    line = chart_of(values).mark_line(strokeWidth=2).encode(x=x, y=y, color=series.color(), strokeDash=series.dash())
-    spots = chart_of(values).mark_point(size=120, opacity=0, filled=True).encode(x=x, y=y, tooltip=tips)
-    marked = [rule(chosen, "chosen")] if chosen is not None else []
-    return layered(*marked, band, line, spots, height=260)
-
-
-def _accuracy(values: Values, chosen: float | None) -> alt.LayerChart:
-    x = alt.X("threshold:Q", title="threshold", scale=alt.Scale(zero=False, nice=False))
-    y = alt.Y("value:Q", title="accuracy", scale=alt.Scale(zero=False))
-    tips = tip(threshold="threshold", value="accuracy", low="low", high="high")
-    bounds = known(values, "low", "high")
-    band = chart_of(bounds).mark_area(fillOpacity=0.15, color=GREEN)
-    bands = [band.encode(x=x, y=alt.Y("low:Q", title="accuracy"), y2="high:Q")] if bounds else []
-    line = chart_of(values).mark_line(strokeWidth=2, color=GREEN).encode(x=x, y=y)
-    spots = chart_of(values).mark_point(size=120, opacity=0, filled=True).encode(x=x, y=y, tooltip=tips)
-    marked = [rule(chosen, "chosen")] if chosen is not None else []
-    return layered(*marked, *bands, line, spots, height=260)
+    y = alt.Y("value:Q", title=y_title, scale=alt.Scale(zero=series is not None))
+    names = {} if series is None else {"series": ""}
+    tips = tip(**names, threshold="threshold", value=y_title.split(" (")[0], low="low", high="high")
+    alone: dict[str, Any] = {"color": GREEN} if series is None else {}
+    layers = [rule(chosen, "chosen")] if chosen is not None else []
+    if bounds := known(values, "low", "high"):
+        color = {} if series is None else {"color": series.color()}
+        band = chart_of(bounds).mark_area(fillOpacity=0.15, **alone)
+        layers.append(band.encode(x=x, y=alt.Y("low:Q", title=y_title), y2="high:Q", **color))
+    return layered(*layers, *curves(values, x, y, tips, series, **alone), height=260)

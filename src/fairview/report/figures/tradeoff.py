@@ -1,4 +1,4 @@
-"""Figure 4: what does fairness cost? Every model, and the constant predictor, in one plane."""
+"""Figure 4: what does fairness cost? Every model, and the majority answer, in one plane."""
 
 from __future__ import annotations
 
@@ -77,8 +77,16 @@ def compared_points(comparison: ComparisonDocument) -> list[Point]:
 
 def model_points(rows: Sequence[MetricsRow]) -> list[Point]:
     """Models by name."""
-    labels = distinct([method_name(row.name) for row in rows[:MOST]], limit=48)
+    labels = distinct([_row_name(row) for row in rows[:MOST]], limit=48)
     return [Point(label, label, label, row) for label, row in zip(labels, rows, strict=False)]
+
+
+def _row_name(row: MetricsRow) -> str:
+    """In words; the constant of fairview 0.1.0 said yes to everybody, even where most are negative."""
+    says_yes, accuracy = row.value("false_positive_rate") == 1, row.value("accuracy")
+    if row.name == "constant" and says_yes and accuracy is not None and accuracy < 0.5:
+        return "always yes"
+    return method_name(row.name)
 
 
 def tradeoff_figure(points: list[Point], interval_words: str, tables: tuple[FigureTable, ...] = ()) -> Figure | None:
@@ -132,29 +140,19 @@ def _cell(point: Point, metric: str) -> str:
 def _panel(points: list[Point], utility: str, gap: str) -> Panel | None:
     values: Values = []
     for point in points:
-        x, y = point.row.interval(gap), point.row.interval(utility)
-        values.append(
-            {
-                "name": point.name,
-                "series": point.series,
-                "kind": point.kind,
-                "gap": point.row.value(gap),
-                "utility": point.row.value(utility),
-                "gap_low": x and x[0],
-                "gap_high": x and x[1],
-                "low": y and y[0],
-                "high": y and y[1],
-            }
-        )
+        gap_low, gap_high = point.row.interval(gap) or (None, None)
+        low, high = point.row.interval(utility) or (None, None)
+        place = {"gap": point.row.value(gap), "gap_low": gap_low, "gap_high": gap_high}
+        place |= {"utility": point.row.value(utility), "low": low, "high": high}
+        values.append({"name": point.name, "series": point.series, "kind": point.kind} | place)
     values = known(values, "gap", "utility")
     if not values:
         return None
     places = [f"{row['name']}: {number(row['utility'], 2)} at a gap of {number(row['gap'], 2)}" for row in values]
     title = f"{metric_name(utility)} against {metric_name(gap)}"
     key = utility if gap in main_gaps()[: len(UTILITIES)] else gap
-    chart = _chart(values, utility, gap)
     text = f"{title}. {listed(places, 8)}."
-    return Panel(f"tradeoff-{key.replace('_', '-')}", capitalised(title), text, chart)
+    return Panel(f"tradeoff-{key.replace('_', '-')}", capitalised(title), text, _chart(values, utility, gap))
 
 
 def _chart(values: Values, utility: str, gap: str) -> alt.LayerChart:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import altair as alt
 
 from fairview.report.documents import EpochLine
-from fairview.report.figures.charts import Series, Values, chart_of, known, layered, rule, tip
+from fairview.report.figures.charts import Series, Values, curves, known, layered, rule, tip
 from fairview.report.figures.figure import Figure, FigureTable, Panel
 from fairview.report.folder import Content
 from fairview.report.words import distinct, listed, main_gaps, metric_name, number, plural
@@ -93,20 +93,18 @@ def _panel(
 ) -> Panel | None:
     if not values:
         return None
-    names = list(dict.fromkeys(row["series"] for row in values))
-    series = Series(names, symbol="stroke")
+    series = Series(list(dict.fromkeys(row["series"] for row in values)), symbol="stroke")
     if logarithmic and all(row["value"] > 0 for row in values):
         scale, y_title = alt.Scale(type="log"), f"{y_title} (logarithmic)"
     else:
         scale = alt.Scale(zero=zero)
     x = alt.X("epoch:Q", title="epoch", scale=alt.Scale(nice=False))
     y = alt.Y("value:Q", title=y_title, scale=scale, axis=alt.Axis(tickCount=5))
-    line = chart_of(values).mark_line(strokeWidth=1.6).encode(x=x, y=y, color=series.color(), strokeDash=series.dash())
     tips = [alt.Tooltip("series:N", title=""), alt.Tooltip("epoch:Q", title="epoch"), *tip(value=y_title)]
-    spots = chart_of(values).mark_point(size=60, opacity=0, filled=True).encode(x=x, y=y, tooltip=tips)
+    lines = curves(values, x, y, tips, series, spot=60, strokeWidth=1.6)
     marked = [rule(kept, f"kept: {kept}")] if kept else []
     last = {row["series"]: row["value"] for row in values}
     ends = listed([f"{name} {number(value)}" for name, value in last.items()], 6)
     epochs = plural(int(max(row["epoch"] for row in values)), "epoch")
     text = f"{title} over {epochs}{f', epoch {kept} kept' if kept else ''}. At the end: {ends}."
-    return Panel(key, title, text, layered(*marked, line, spots, height=230))
+    return Panel(key, title, text, layered(*marked, *lines, height=230))

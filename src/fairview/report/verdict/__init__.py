@@ -8,7 +8,7 @@ from fairview.report.verdict.graph_verdict import graph_verdict
 from fairview.report.verdict.model_verdict import measure, model_verdict
 from fairview.report.verdict.parts import Fact, ReportVerdict
 
-__all__ = ["Fact", "Verdict", "verdict_of"]
+__all__ = ["Fact", "ReportVerdict", "verdict_of"]
 
 
 def verdict_of(content: Content) -> ReportVerdict:

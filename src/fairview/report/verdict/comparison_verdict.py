@@ -18,10 +18,11 @@ def comparison_verdict(comparison: ComparisonDocument) -> ReportVerdict:
     useless = [row.title for row in comparison.rows if _ranks(row) is False]
     single = [row.title for row in comparison.rows if _ranks(row) is None]
     than = f"a smaller {metric_name(_GAP)} than the plain model, beyond chance"
-    if judged:
+    if better:
         have = "has" if len(better) == 1 or len(judged) == 1 else "have"
         headline = f"{len(better)} of {plural(len(judged), 'model')} {have} {than}."
-        headline = headline if better else f"No model is shown to have {than}."
+    elif judged:
+        headline = f"No model is shown to have {than}."
     else:
         headline = f"{plural(len(comparison.rows), 'model')} compared; no difference to a plain model was measured."
     trials = f"{plural(comparison.splits or 0, 'split')} and {plural(comparison.seeds or 0, 'seed')}"

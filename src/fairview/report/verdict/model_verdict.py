@@ -137,31 +137,30 @@ def _judge(row: MetricsRow, metric: str) -> str:
     return "small but unsure" if interval[1] > SMALL_GAP else "surely small"
 
 
+_HEADLINES: dict[str, tuple[Status, str]] = {
+    "clearly large": (
+        "bad",
+        "The groups are treated differently: the gap is not small, and chance does not explain it.",
+    ),
+    "large": ("bad", "The gap between the groups is not small in this test; its true size is uncertain."),
+    "undefined": ("unsure", "A gap is undefined, so this test can't show that the groups are treated alike."),
+    "unknown": ("unsure", "The measured gaps are small, but their uncertainty is unknown."),
+    "small but unsure": ("unsure", "The measured gaps are small, but too few people were tested to be sure."),
+}
+
+
 def _headline(worst: str, useless: bool | None, small: bool) -> tuple[Status, str]:
+    same_answer = "shown to be better than giving everyone the same answer"
     if useless and worst == "clearly large":
         return "bad", (
-            "The groups are treated differently, and chance does not explain it; nor is this model shown to be better "
-            "than giving everyone the same answer."
+            f"The groups are treated differently, and chance does not explain it; nor is this model {same_answer}."
         )
     if useless and worst == "large":
-        return "bad", (
-            "This model is not shown to be better than giving everyone the same answer, and the gap between the groups "
-            "is not small in this test."
-        )
+        return "bad", f"This model is not {same_answer}, and the gap between the groups is not small in this test."
     if useless:
-        return "empty", (
-            "This model is not shown to be better than giving everyone the same answer, so its gaps say little."
-        )
-    if worst == "clearly large":
-        return "bad", "The groups are treated differently: the gap is not small, and chance does not explain it."
-    if worst == "large":
-        return "bad", "The gap between the groups is not small in this test; its true size is uncertain."
-    if worst == "undefined":
-        return "unsure", "A gap is undefined, so this test can't show that the groups are treated alike."
-    if worst == "unknown":
-        return "unsure", "The measured gaps are small, but their uncertainty is unknown."
-    if worst == "small but unsure" or small:
-        return "unsure", "The measured gaps are small, but too few people were tested to be sure."
+        return "empty", f"This model is not {same_answer}, so its gaps say little."
+    if worst in _HEADLINES or small:
+        return _HEADLINES.get(worst, _HEADLINES["small but unsure"])
     if useless is None:
         return "unsure", "The gaps are small, but whether the model is useful is not known."
     return "good", "The gaps between the groups are small, and enough people were tested to say so."
@@ -188,8 +187,8 @@ def _what_was_measured(content: Content, measured: Measured) -> str:
     record = content.run.record if content.run else None
     model = content.audit.model if content.audit else None
     method = method_name((record.method if record else "") or (model.method if model else "") or "the model")
-    named = _text(record.parameters.get("encoder")) if record else None
-    encoder = encoder_name((model.encoder if model else None) or named)
+    setting = record.parameters.get("encoder") if record else None
+    encoder = encoder_name((model.encoder if model else None) or (setting if isinstance(setting, str) else None))
     nodes = "an unknown number of nodes" if measured.nodes is None else plural(measured.nodes, "node")
     sizes = listed([f"{group.group} {group.nodes:,}" for group in measured.groups], 6)
     by = content.audit.graph.sensitive if content.audit else ""
@@ -197,15 +196,9 @@ def _what_was_measured(content: Content, measured: Measured) -> str:
     sentence += "had not seen"
     sentence += f", grouped{f' by {by}' if by else ''}: {sizes}." if sizes else "."
     if measured.runs > 1:
-        sentence += (
-            f" The numbers are means over {plural(measured.runs, 'run')}. Each interval reaches from the lowest "
-        )
-        sentence += "end of the runs' intervals to the highest."
+        sentence += f" The numbers are means over {plural(measured.runs, 'run')}."
+        sentence += " Each interval reaches from the lowest end of the runs' intervals to the highest."
     return sentence
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 def _gap_sentence(measured: Measured, metric: str, judged: str) -> str:
@@ -217,12 +210,9 @@ def _gap_sentence(measured: Measured, metric: str, judged: str) -> str:
             pair, gap = measured.pairs[metric]
             sentence += f" Among the pairs that can be measured, it is widest between {pair}: {points(gap)}."
         return sentence
-    between = (
-        f"between {measured.pairs[metric][0]}, the widest pair," if metric in measured.pairs else "between the groups"
-    )
-    value = points(row.value(metric))
+    pair = f"{measured.pairs[metric][0]}, the widest pair," if metric in measured.pairs else "the groups"
     interval = row.interval(metric)
-    start = f"The gap in {what} {between} is {value}"
+    start = f"The gap in {what} between {pair} is {points(row.value(metric))}"
     if interval is None:
         return f"{start}; there is no interval, so its uncertainty is unknown."
     sure = {
@@ -241,14 +231,12 @@ def _usefulness(row: MetricsRow, useless: bool | None) -> str:
         return f"Whether it is useful can't be said: the balanced accuracy is undefined ({reason})."
     sure = "" if interval is None else f", 95% interval {span(interval, scale=100, digits=1)}"
     numbers = f"balanced accuracy {percent(value)}{sure}; a constant predictor has 50%"
-    if useless:
-        sentence = (
-            f"It is not shown to be better than the constant predictor ({numbers}), which has no gap at all by design."
-        )
-    elif useless is None:
-        sentence = f"It seems better than the constant predictor, but there is no interval ({numbers})."
-    else:
-        sentence = f"It is better than the constant predictor ({numbers})."
+    sentence = {
+        True: f"It is not shown to be better than the constant predictor ({numbers}), which has no gap at all by "
+        "design.",
+        None: f"It seems better than the constant predictor, but there is no interval ({numbers}).",
+        False: f"It is better than the constant predictor ({numbers}).",
+    }[useless]
     auc = row.value("auc")
     if auc is not None:
         sentence += f" It ranks a positive above a negative node with probability {percent(auc)} (AUC; 50% is chance)."
