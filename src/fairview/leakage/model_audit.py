@@ -24,13 +24,13 @@ from fairview.methods.evaluate import evaluate
 from fairview.methods.fitted import Fitted
 from fairview.methods.registry import name_of
 from fairview.metrics.evaluation import Evaluation
-from fairview.metrics.evaluation_display import plain
 from fairview.metrics.intervals import Interval
 from fairview.metrics.registry import METRICS
 from fairview.nn.encoders import Encoder
 from fairview.propagation.correlation import sensitive_correlation
 from fairview.propagation.operators import Operator
 from fairview.undefined import Metric, Undefined
+from fairview.undefined import plain as number_or_none
 
 if TYPE_CHECKING:
     import altair as alt
@@ -281,7 +281,7 @@ def _representations(
 
 
 def _row(name: str, evaluation: Evaluation) -> dict[str, Any]:
-    metrics = {metric: plain(evaluation[metric]) for metric in METRICS}
+    metrics = {metric: number_or_none(evaluation[metric]) for metric in METRICS}
     known = {metric: each for metric, each in evaluation.intervals.items() if isinstance(each, Interval)}
     intervals = {metric: {"low": interval.low, "high": interval.high} for metric, interval in known.items()}
     return {"name": name} | metrics | {"undefined": evaluation.undefined, "intervals": intervals}

@@ -82,10 +82,9 @@ class Comparison:
         return chart(self, figure)
 
     def __repr__(self) -> str:
-        rows = ", ".join(row["label"] for row in self.summary["rows"])
-        return (
-            f"Comparison on {self.summary['graph']['source']}, {self.summary['seeds']} seeds, in {self.folder}: {rows}"
-        )
+        from fairview.study.comparison_display import comparison_text
+
+        return comparison_text(self)
 
     def _repr_html_(self) -> str:
         from fairview.study.comparison_display import comparison_html
@@ -164,8 +163,14 @@ def compare(
         )
     outcomes = dict(zip(everything, results, strict=True))
     of_rows = {row: [(trial, outcomes[trial]) for trial in of_row] for row, of_row in trials.items()}
-    notes = [*(split_notes if splits == 1 else ()), *machine_notes(study["machines"]), *_local_note(local)]
-    summary = summary_document(graph, of_rows, study, selection=selection_sentence(rows, selection), notes=notes)
+    summary = summary_document(
+        graph,
+        of_rows,
+        study,
+        selection=selection_sentence(rows, selection),
+        notes=[*(split_notes if splits == 1 else ()), *machine_notes(study["machines"]), *_local_note(local)],
+        own_split="a stratified split drawn with seed 0" if split_notes else "the graph's own split",
+    )
     write_tables(folder, everything, results)
     write_json(folder / "summary.json", summary)
     return Comparison(folder, summary, of_rows)

@@ -39,6 +39,21 @@ def comparison_html(comparison: Comparison) -> str:
     )
 
 
+def comparison_text(comparison: Comparison) -> str:
+    """The means in percent, a line per row, for a terminal."""
+    summary = comparison.summary
+    metrics = [name for name, entry in METRICS.items() if entry.in_tables and name in summary["metrics"]]
+    width = max(len(row["label"]) for row in summary["rows"])
+    head = f"Comparison on {summary['graph']['source']}, seeds: {summary['seeds']}, {summary['split_rule']}"
+    lines = [head, " " * width + "".join(f"{METRICS[name].short:>10}" for name in metrics)]
+    for row in summary["rows"]:
+        means = (row["mean"][name] for name in metrics)
+        cells = "".join("         -" if mean is None else f"{100 * mean:10.1f}" for mean in means)
+        failed = f"  ({row['failed']} of {row['runs']} runs failed)" if row["failed"] else ""
+        lines.append(f"{row['label']:<{width}}{cells}{failed}")
+    return "\n".join([*lines, f"Percent on the test nodes, mean over the runs. Files: {comparison.folder}"])
+
+
 def comparison_frame(comparison: Comparison) -> pl.DataFrame:
     """One row per method, encoder and metric; see `Comparison.to_frame`."""
     import polars as pl

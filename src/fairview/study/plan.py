@@ -7,6 +7,7 @@ every other row with its encoder is compared with.
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
@@ -223,12 +224,19 @@ def _told_apart(rows: Sequence[Row]) -> list[Row]:
     apart = []
     for row, label in zip(rows, labels, strict=True):
         alike = [other for other, word in zip(rows, labels, strict=True) if word == label]
-        names = {name for other in alike for name in other.settings if other.settings[name] != row.settings.get(name)}
-        detail = ", ".join(f"{name}={row.settings[name]}" for name in row.settings if name in names)
+        settings = [_defaults(other) | dict(other.settings) for other in alike]
+        names = {name for each in settings for name in each if any(one.get(name) != each[name] for one in settings)}
+        mine = _defaults(row) | dict(row.settings)
+        detail = ", ".join(f"{name}={mine[name]}" for name in sorted(names) if name in mine)
         if any(other.method != row.method for other in alike):
             detail = row.method
         apart.append(dataclasses.replace(row, detail=detail) if len(alike) > 1 else row)
     return apart
+
+
+def _defaults(row: Row) -> dict[str, Any]:
+    parameters = inspect.signature(row.entry.method).parameters.values()
+    return {p.name: p.default for p in parameters if p.default is not p.empty}
 
 
 def _preset(row: Row, preset: str | None, dataset: str | None) -> dict[str, Any]:

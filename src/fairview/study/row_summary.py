@@ -39,7 +39,8 @@ def summarise_rows(rows: Mapping[Row, Outcomes]) -> tuple[list[dict[str, Any]], 
     """The rows as plain data, in their order, and what a reader must know."""
     runs = {row: [_run(trial, result) for trial, result in outcomes] for row, outcomes in rows.items()}
     estimates = {row: {name: estimate(of_row, name) for name in METRICS} for row, of_row in runs.items()}
-    ranked = [row for row in rows if not row.entry.looks_at_nothing]
+    lost = {row for row, outcomes in rows.items() if all(result.failed is not None for _, result in outcomes)}
+    ranked = [row for row in rows if not row.entry.looks_at_nothing and row not in lost]
     means = [{name: each.mean for name, each in estimates[row].items()} for row in ranked]
     places = dict(zip(ranked, zip(ranks(means), pareto(means), strict=True), strict=True))
     plain: dict[str | None, list[RunMetrics]] = {}
@@ -66,7 +67,7 @@ def summarise_rows(rows: Mapping[Row, Outcomes]) -> tuple[list[dict[str, Any]], 
                     n: each.mean.reason for n, each in estimates[row].items() if isinstance(each.mean, Undefined)
                 },
                 "rank": {part: getattr(rank, part, None) for part in ("utility", "fairness", "average")},
-                "unranked": UNRANKED if rank is None else None,
+                "unranked": None if rank is not None else "All its runs failed." if row in lost else UNRANKED,
                 "pareto": best,
                 "difference": against,
             }
@@ -75,7 +76,13 @@ def summarise_rows(rows: Mapping[Row, Outcomes]) -> tuple[list[dict[str, Any]], 
 
 
 def summary_document(
-    graph: NodeGraph, rows: Mapping[Row, Outcomes], study: Mapping[str, Any], *, selection: str, notes: Sequence[str]
+    graph: NodeGraph,
+    rows: Mapping[Row, Outcomes],
+    study: Mapping[str, Any],
+    *,
+    selection: str,
+    notes: Sequence[str],
+    own_split: str = "the graph's own split",
 ) -> dict[str, Any]:
     """What `summary.json` holds.
 
@@ -85,6 +92,7 @@ def summary_document(
         study: what `study.json` holds.
         selection: the rule in words.
         notes: before those of the rows.
+        own_split: where the split comes from, if there is one only.
     """
     described, of_rows = summarise_rows(rows)
     drawn = f"{study['splits']} stratified splits drawn with study seed {study['study_seed']}"
@@ -94,7 +102,7 @@ def summary_document(
         "graph": describe_graph(graph),
         "selection": selection,
         "splits": study["splits"],
-        "split_rule": "the graph's own split" if study["splits"] == 1 else drawn,
+        "split_rule": own_split if study["splits"] == 1 else drawn,
         "seeds": study["seeds"],
         "study_seed": study["study_seed"],
         "metrics": list(METRICS),
