@@ -10,7 +10,7 @@ import typer
 
 from fairview.cli import options
 from fairview.cli.graphs import chosen_graph
-from fairview.cli.output import Format, FormatOption, percent, print_json, print_table, printable
+from fairview.cli.output import Format, FormatOption, decimal, percent, print_json, print_table, printable
 from fairview.cli.reports import report_or_say_why_not
 from fairview.errors import InputError
 
@@ -94,12 +94,12 @@ def print_audit(document: dict[str, Any]) -> None:
     if "correlation" not in document["undefined"]:
         _print_channels(document)
     rows = [
-        [group["group"], group["nodes"], percent(group["homophily"]), _number(group["mean_degree"], 1)]
+        [group["group"], group["nodes"], percent(group["homophily"]), decimal(group["mean_degree"], 1)]
         for group in document["homophily_by_group"]
     ]
     print_table(f"Groups by {sensitive}", ["group", "nodes", "links within %", "mean degree"], rows)
     probes = [
-        [probe["on"], probe["probe"], _number(probe["auc"]), f"{_number(probe['low'])} to {_number(probe['high'])}"]
+        [probe["on"], probe["probe"], decimal(probe["auc"]), f"{decimal(probe['low'])} to {decimal(probe['high'])}"]
         for probe in document["probe"]
     ]
     if probes:
@@ -122,10 +122,10 @@ def _print_channels(document: dict[str, Any]) -> None:
         [
             label,
             _remark(channel),
-            *(_number(value) for value in channel["correlation"]),
+            *(decimal(value) for value in channel["correlation"]),
             *channel["rank"],
-            _number(channel["p_value"][0]),
-            _number(min(channel["leak_p_value"])) if channel["leak_p_value"] else "-",
+            decimal(channel["p_value"][0]),
+            decimal(min(channel["leak_p_value"])) if channel["leak_p_value"] else "-",
         ]
         for label, channel in strongest(document["channels"])
     ]
@@ -142,7 +142,3 @@ def _remark(channel: Mapping[str, Any]) -> str:
     if channel["leaking"]:
         return "FLAGGED"
     return "the attribute itself" if channel["sensitive"] else "constant" if channel["constant"] else ""
-
-
-def _number(value: float | None, digits: int = 3) -> str:
-    return "-" if value is None else f"{value:z.{digits}f}"

@@ -6,7 +6,7 @@ from typing import Any
 
 from fairview.cli import options
 from fairview.cli.graphs import own_graph
-from fairview.cli.output import Format, FormatOption, percent, print_facts, print_json, print_table
+from fairview.cli.output import Format, FormatOption, decimal, percent, print_facts, print_json, print_table
 
 
 @options.with_table_options(required=True)
@@ -36,39 +36,30 @@ def print_graph(facts: dict[str, Any]) -> None:
     labels = f"{classes['positive']} (positive) {counts['positive']:,}, {classes['negative']} {counts['negative']:,}"
     if counts["unlabelled"]:
         labels += f", {counts['unlabelled']:,} without a label"
-    homophily = (
-        facts["undefined"].get("homophily") or f"{percent(facts['homophily'])} % of the edges join the same group"
-    )
+    same = f"{percent(facts['homophily'])} % of the edges join the same group"
     lines = {
         "nodes": facts["nodes"],
         "edges": f"{facts['edges']:,} {'directed' if facts['directed'] else 'undirected'}, "
         f"average degree {facts['average_degree']:.1f}, largest {facts['largest_degree']:,}, "
         f"{facts['isolated_nodes']:,} nodes without one, {facts['components']:,} components",
-        "channels": f"{len(facts['channels'])}: {_short(facts['channels'])}",
+        "channels": f"{len(facts['channels'])}: {_first(facts['channels'], 8)}",
         "labels": labels,
         "sensitive": facts["sensitive"] + (", a channel too" if facts["sensitive_channels"] else ", not a channel"),
-        "homophily": homophily,
+        "homophily": facts["undefined"].get("homophily") or same,
     }
     for name, part in facts["splits"].items():
         lines[f"split {name}"] = f"{part['nodes']:,} nodes, {part['positives']:,} positive"
     for place, note in enumerate(facts["notes"]):
         lines["notes" if place == 0 else " " * place] = note
     print_facts(str(facts["source"]), lines)
-    rows = [
-        [
-            group["group"],
-            group["nodes"],
-            group["labelled"],
-            group["positives"],
-            percent(group["positive_rate"]),
-            "-" if group["average_degree"] is None else f"{group['average_degree']:.1f}",
-        ]
-        for group in facts["groups"]
-    ]
+    rows = []
+    for group in facts["groups"]:
+        counts = (group[name] for name in ("group", "nodes", "labelled", "positives"))
+        rows.append([*counts, percent(group["positive_rate"]), decimal(group["average_degree"], 1)])
     unknown = f"{facts['sensitive_unknown']:,} nodes of unknown group." if facts["sensitive_unknown"] else ""
     columns = ["group", "nodes", "labelled", "positive", "positive %", "average degree"]
     print_table(f"Groups by {facts['sensitive']}", columns, rows, caption=unknown)
 
 
-def _short(names: list[str], *, limit: int = 8) -> str:
+def _first(names: list[str], limit: int) -> str:
     return ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")

@@ -124,6 +124,16 @@ def percent(value: object) -> str:
     return f"{100 * value:.2f}" if isinstance(value, (int, float)) else "undefined"
 
 
+def decimal(value: float | None, digits: int = 3) -> str:
+    """A number; a dash where there is none.
+
+    Example:
+        >>> decimal(-0.0001), decimal(None)
+        ('0.000', '-')
+    """
+    return "-" if value is None else f"{value:z.{digits}f}"
+
+
 def metric_columns() -> dict[str, str]:
     """The metrics of tables with little room, and their short names; odds, the larger of two gaps, say little more."""
     from fairview.metrics.registry import METRICS

@@ -14,16 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from fairview.data import graph_checks as checks
 from fairview.data.adjacency import Adjacency, Rebuilt
-from fairview.data.graph_checks import (
-    adjacency_from,
-    check_splits,
-    features_from,
-    frozen,
-    groups_from,
-    labels_from,
-    masks_from,
-)
 from fairview.errors import InputError, Message, Problems, did_you_mean, repeated, some
 from fairview.groups import UNKNOWN
 from fairview.log import note
@@ -109,8 +101,8 @@ class NodeGraph(Rebuilt):
                 object.__setattr__(self, name, tuple(map(str, names)))
         self._check()
         for name, dtype in (("features", np.float32), ("labels", np.int8), ("sensitive", np.int16)):
-            object.__setattr__(self, name, frozen(getattr(self, name), dtype))
-        masks = {name: frozen(mask, np.bool_) for name, mask in self.splits.items()}
+            object.__setattr__(self, name, checks.frozen(getattr(self, name), dtype))
+        masks = {name: checks.frozen(mask, np.bool_) for name, mask in self.splits.items()}
         object.__setattr__(self, "splits", MappingProxyType(masks))
 
     # --- making one ---------------------------------------------------------------------------------------------------
@@ -141,16 +133,16 @@ class NodeGraph(Rebuilt):
             other: further fields of `NodeGraph`, such as `sensitive_name`, `node_ids` or `provenance`.
         """
         problems = Problems()
-        x = features_from(features, channels, problems)
+        x = checks.features_from(features, channels, problems)
         n = len(x)
         with problems.collecting():
-            adjacency = adjacency_from(edges, n, directed=directed)
+            adjacency = checks.adjacency_from(edges, n, directed=directed)
         with problems.collecting():
-            codes, groups = groups_from(sensitive, n)
+            codes, groups = checks.groups_from(sensitive, n)
         with problems.collecting():
-            y = labels_from(labels, n)
-        masks = masks_from(splits, problems)
-        check_splits(masks, n, problems)
+            y = checks.labels_from(labels, n)
+        masks = checks.masks_from(splits, problems)
+        checks.check_splits(masks, n, problems)
         problems.raise_if_any()
         return cls(
             features=x.astype(np.float32),
@@ -166,7 +158,7 @@ class NodeGraph(Rebuilt):
     def with_splits(self, splits: Mapping[str, npt.ArrayLike]) -> NodeGraph:
         """The same graph with other split masks."""
         problems = Problems()
-        masks = masks_from(splits, problems)
+        masks = checks.masks_from(splits, problems)
         problems.raise_if_any()
         return self.replace(splits=masks)
 
@@ -174,7 +166,7 @@ class NodeGraph(Rebuilt):
         """The same graph with other features, a masked view for example."""
         kept = tuple(channels) if channels is not None else self.channels
         problems = Problems()
-        x = features_from(features, kept, problems)
+        x = checks.features_from(features, kept, problems)
         problems.raise_if_any()
         sensitive_channels = tuple(name for name in self.sensitive_channels if name in kept)
         recipe = self.recipe if kept == self.channels else None  # it would make other channels of a new table
@@ -362,5 +354,5 @@ class NodeGraph(Rebuilt):
         for name in self.sensitive_channels:
             if name not in self.channels:
                 problems.add(f"sensitive_channels: no channel '{name}'.{did_you_mean(name, self.channels)}")
-        check_splits(self.splits, n, problems)
+        checks.check_splits(self.splits, n, problems)
         problems.raise_if_any()

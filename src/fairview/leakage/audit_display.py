@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fairview import notebook
+from fairview.leakage.outcomes import RATES
 from fairview.leakage.sentences import left_out, path, strongest, summary
 from fairview.metrics.evaluation_display import undefined_sentences
 from fairview.metrics.registry import METRICS
@@ -61,15 +62,17 @@ def graph_audit_frame(audit: GraphAudit) -> pl.DataFrame:
 def model_audit_html(audit: ModelAudit) -> str:
     """The model beside what it is compared with, then the groups."""
     metrics = [name for name in METRICS if METRICS[name].in_tables]
-    rows = [[name, *(plain(found[metric]) for metric in metrics)] for name, found in audit.rows.items()]
+    rows = [[name, *(plain(evaluation[metric]) for metric in metrics)] for name, evaluation in audit.rows.items()]
     groups = [
-        [group.group, group.nodes, *(str(getattr(group, rate)) for rate in _RATES), "yes" if group.small else "no"]
+        [group.group, group.nodes, *(str(getattr(group, rate)) for rate in RATES), "yes" if group.small else "no"]
         for group in audit.groups
     ]
     keep = sorted(audit.keep or (), key=lambda channel: channel.keep_probability)
     kept = [[each.name, each.keep_probability, each.correlation_before, each.correlation_after] for each in keep]
-    probes = [[each.model, each.probe, plain(each.auc), notebook.interval(each.low, each.high)]
-              for each in audit.representations]  # fmt: skip
+    probes = [
+        [each.model, each.probe, plain(each.auc), notebook.interval(each.low, each.high)]
+        for each in audit.representations
+    ]
     encoder = f" ({audit.encoder})" if audit.encoder else ""
     evaluated = next(iter(audit.rows.values()))
     return notebook.block(
@@ -80,7 +83,7 @@ def model_audit_html(audit: ModelAudit) -> str:
             caption="Metrics as fractions; a gap of 0 means equal",
         ),
         notebook.table(
-            ["group", "nodes", *(rate.replace("_", " ") for rate in _RATES), "too small to judge"],
+            ["group", "nodes", *(rate.replace("_", " ") for rate in RATES), "too small to judge"],
             groups,
             caption="Groups, with 95 % intervals",
         ),
@@ -99,16 +102,10 @@ def model_audit_html(audit: ModelAudit) -> str:
     )
 
 
-_RATES = ("selection_rate", "true_positive_rate", "false_positive_rate")
-
-
 def _hops(channel: ChannelFinding) -> list[dict[str, Any]]:
     count = channel.hops + 1
-    by_hop = {
-        name: values if values is not None else (None,) * count
-        for name in ("correlation", "low", "high", "p_value")
-        for values in [getattr(channel, name)]
-    }
+    names = ("correlation", "low", "high", "p_value")
+    by_hop = {name: getattr(channel, name) or (None,) * count for name in names}
     by_hop["leak_p_value"] = (None, *(channel.leak_p_value or (None,) * channel.hops))
     verdicts = {"leaking": channel.leaking, "sensitive": channel.sensitive}
     return [

@@ -25,6 +25,10 @@ Features = npt.NDArray[np.floating[Any]]
 Codes = npt.NDArray[np.integer[Any]]
 Array = npt.NDArray[np.float64]
 
+FOLDS = 5
+SAMPLE = 20_000
+"""Nodes to look at; of more, a stratified sample."""
+
 NORMAL_QUANTILE = 1.959963984540054
 """Of the normal distribution, for intervals of 95 %."""
 
@@ -44,9 +48,8 @@ def cross_validated_auc(
     features: Features,
     codes: Codes,
     *,
-    folds: int = 5,
     seed: int = 0,
-    sample: int = 20_000,
+    sample: int = SAMPLE,
     fewest: int = 0,
 ) -> CrossValidated | Undefined:
     """The AUC with which a model, fitted on other folds, ranks the nodes by their code.
@@ -55,8 +58,7 @@ def cross_validated_auc(
         make: a new scikit-learn classifier with `predict_proba`.
         features: shape (n, d).
         codes: the class of each node; -1 is unknown and left out.
-        folds: stratified by class, drawn with `seed`.
-        seed: of the folds and the sample.
+        seed: of the folds, which are stratified by class, and of the sample.
         sample: with more nodes than this, a stratified sample of so many is used.
         fewest: members of a class below which the AUC is undefined; at least two in every fold.
     """
@@ -65,25 +67,24 @@ def cross_validated_auc(
 
     rows = np.flatnonzero(codes != UNKNOWN)
     names, sizes = np.unique(codes[rows], return_counts=True)
-    fewest = max(fewest, 2 * folds)
+    fewest = max(fewest, 2 * FOLDS)
     if len(names) < 2:
         return Undefined("fewer than two groups or classes have nodes")
     if features.shape[1] == 0:
         return Undefined("there is no channel to read it from")
     if sizes.min() < fewest:
-        return Undefined(f"a group or class has {sizes.min():,} nodes only; {fewest} are needed for {folds} folds")
+        return Undefined(f"a group or class has {sizes.min():,} nodes only; {fewest} are needed for {FOLDS} folds")
     rows = stratified_sample(rows, codes, sample, fewest, np.random.default_rng(seed))
     values, classes = features[rows], np.searchsorted(names, codes[rows])
     aucs, variance = [], 0.0
-    split = StratifiedKFold(folds, shuffle=True, random_state=seed).split(values, classes)
-    for train, test in split:
+    for train, test in StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(values, classes):
         with warnings.catch_warnings(), threadpool_limits(1):  # on so few nodes more threads wait for each other
             warnings.simplefilter("ignore")  # an optimiser that stops early ranks well enough
             scores = make().fit(values[train], classes[train]).predict_proba(values[test])
         auc, errors = macro_auc(scores, classes[test])
         aucs.append(auc)
         variance += float(errors @ errors)
-    mean, reach = float(np.mean(aucs)), NORMAL_QUANTILE * np.sqrt(variance) / folds
+    mean, reach = float(np.mean(aucs)), NORMAL_QUANTILE * np.sqrt(variance) / FOLDS
     return CrossValidated(mean, float(max(mean - reach, 0.0)), float(min(mean + reach, 1.0)), len(rows))
 
 

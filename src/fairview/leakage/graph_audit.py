@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError, did_you_mean
-from fairview.leakage.cross_validation import NORMAL_QUANTILE, CrossValidated
+from fairview.leakage.cross_validation import NORMAL_QUANTILE, SAMPLE, CrossValidated
 from fairview.leakage.findings import ChannelFinding, GraphAudit, ProbeFinding
 from fairview.leakage.label_leaks import label_leaks
 from fairview.leakage.leaks import LeakTest, check_permutations, leak_rule, leak_test
 from fairview.leakage.places import group_places
-from fairview.leakage.probe import PROBES, SAMPLE, probe_auc
+from fairview.leakage.probe import PROBES, probe_auc
 from fairview.progress import track
 from fairview.propagation.correlation import Codes, group_correlation, known_groups, sensitive_correlation
 from fairview.propagation.one_hop import one_hop

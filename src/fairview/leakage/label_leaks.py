@@ -7,6 +7,7 @@ very good predictor; whether it was known when the decision was due, only people
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ import numpy as np
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError
 from fairview.leakage.cross_validation import cross_validated_auc
-from fairview.leakage.probe import SAMPLE
 from fairview.progress import track
 from fairview.undefined import Undefined
 
@@ -41,9 +41,7 @@ def label_leaks(graph: NodeGraph, *, threshold: float = 0.95, seed: int = 0) -> 
     with track("Looking for label leaks", total=graph.num_channels) as advance:
         for column, name in enumerate(graph.channels):
             values = graph.features[:, [column]].astype(np.float64)
-            outcome = cross_validated_auc(
-                lambda: _tree(seed), values, graph.labels, seed=seed, sample=SAMPLE, fewest=_FEWEST
-            )
+            outcome = cross_validated_auc(partial(_tree, seed), values, graph.labels, seed=seed, fewest=_FEWEST)
             if isinstance(outcome, Undefined):
                 return outcome  # it is about the labels, and the same for every channel
             if outcome.auc > threshold:

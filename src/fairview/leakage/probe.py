@@ -5,20 +5,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal, get_args
 
 from fairview.errors import InputError, did_you_mean
-from fairview.leakage.cross_validation import Codes, CrossValidated, Features, cross_validated_auc
+from fairview.leakage.cross_validation import SAMPLE, Codes, CrossValidated, Features, cross_validated_auc
 from fairview.undefined import Undefined
 
 ProbeKind = Literal["linear", "nonlinear"]
 PROBES: tuple[ProbeKind, ...] = get_args(ProbeKind)
-SAMPLE = 20_000
-"""Nodes a probe looks at; of more, a stratified sample."""
 
 
 def probe_auc(
-    features: Features, codes: Codes, *, kind: ProbeKind, folds: int = 5, seed: int = 0, sample: int = SAMPLE
+    features: Features, codes: Codes, *, kind: ProbeKind, seed: int = 0, sample: int = SAMPLE
 ) -> CrossValidated | Undefined:
     """The AUC with which a probe tells the groups apart, on nodes it was not fitted on.
 
@@ -30,8 +29,7 @@ def probe_auc(
         features: any matrix with a row for each node: X, S X, a model's representations.
         codes: the group of each node; -1 is unknown and left out.
         kind: `linear` or `nonlinear`.
-        folds: of the cross-validation, stratified by group.
-        seed: of the folds and the sample.
+        seed: of the folds, which are stratified by group, and of the sample.
         sample: nodes to use at most, drawn stratified by group.
 
     Returns:
@@ -47,10 +45,8 @@ def probe_auc(
     if kind not in PROBES:
         raise InputError(f"probe: no '{kind}'.{did_you_mean(kind, PROBES)}")
 
-    def make() -> Any:
-        return _linear() if kind == "linear" else _nonlinear(seed)
-
-    return cross_validated_auc(make, features, codes, folds=folds, seed=seed, sample=sample)
+    make = _linear if kind == "linear" else partial(_nonlinear, seed)
+    return cross_validated_auc(make, features, codes, seed=seed, sample=sample)
 
 
 def _linear() -> Any:

@@ -82,7 +82,8 @@ def synthetic_graph(
     group_stream, edge_stream, feature_stream, label_stream = generator.spawn(4)
 
     sizes = apportion(num_nodes, np.array(list(groups.values())), np.full(len(groups), num_nodes))
-    rates = _positive_rates(sizes, positive_rate, label_bias)
+    place = np.linspace(0, 1, len(sizes))  # the groups' rates are evenly spaced, with `positive_rate` as their mean
+    rates = positive_rate + label_bias * (np.average(place, weights=sizes) - place)
     _check_sizes(groups, sizes, rates)
     sensitive = np.repeat(np.arange(len(groups), dtype=np.int16), sizes)
     group_stream.shuffle(sensitive)
@@ -112,12 +113,6 @@ def synthetic_graph(
 
 def _rounded(value: float) -> int:
     return math.floor(value + 0.5)
-
-
-def _positive_rates(sizes: npt.NDArray[np.int64], positive_rate: float, label_bias: float) -> npt.NDArray[np.float64]:
-    """Evenly spaced from the first group to the last, with `positive_rate` as their mean over all nodes."""
-    place = np.linspace(0, 1, len(sizes))
-    return positive_rate + label_bias * (np.average(place, weights=sizes) - place)
 
 
 def _labels(
