@@ -43,6 +43,15 @@ class _Ready:
     """Said once, when all imports are done."""
 
 
+def end_if_still_starting() -> None:
+    """End a worker that begins a study of its own while it imports the script that started it.
+
+    A script without `if __name__ == "__main__":` does that; the parent then says what to do.
+    """
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        os._exit(1)
+
+
 def spread(
     tasks: Sequence[Task],
     work: Callable[[Task, Any], Any],

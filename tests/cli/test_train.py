@@ -146,6 +146,15 @@ class Encoder(torch.nn.Module):
 '''
 
 
+def test_a_drawn_split_and_the_doubts_of_a_method_are_printed(run, own, tmp_path):
+    tables_only = own[: -len(QUICK)]
+    outcome = run("train", *tables_only, "--method", "nifty", "--set", "epochs=2", "--no-report", "--out", tmp_path)
+    text = " ".join(outcome.out.split())
+    assert "The graph has no split: a stratified one was drawn with seed 0." in text
+    assert "NIFTY: its counterfactual view is empty" in text
+    assert "of 2 kept)" in text
+
+
 def test_without_the_packages_that_draw_a_run_is_whole_and_a_line_says_so(run, own, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "altair", None)
     outcome = run("train", *own[:-1], "--out", tmp_path / "a")

@@ -7,12 +7,14 @@ import random
 from collections import Counter
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import fairview as fv
 from fairview.data.graph import NodeGraph
-from fairview.data.splits import Split, published_split, split_from_column, stratified_splits
+from fairview.data.splits import Split, published_split, split_from_column, stratified_splits, with_default_split
 from fairview.errors import InputError
 from fairview.groups import UNKNOWN
 
@@ -221,3 +223,12 @@ def test_a_column_always_gives_disjoint_masks(words):
     split = split_from_column(words)
     assert disjoint(split)
     assert sum(int(mask.sum()) for mask in split.values()) == sum(bool(word) for word in words)
+
+
+def test_the_split_of_a_graph_without_one_is_that_of_seed_0():
+    table = {"id": [str(i) for i in range(40)], "x": list(range(40)), "sex": ["f", "m"] * 20, "ok": [0, 0, 1, 1] * 10}
+    plain, seeded = (
+        fv.read_graph(pl.DataFrame(table), label="ok", sensitive="sex", split_seed=seed) for seed in (None, 0)
+    )
+    assert with_default_split(plain)[0].sha256 == seeded.sha256
+    assert with_default_split(seeded) == (seeded, ())

@@ -62,7 +62,7 @@ def audit(
     elif (what is None) == (tables["nodes"] is None):
         raise InputError("give a known dataset, a run folder, or --nodes.")
     else:
-        graph = chosen_graph(what, data_dir, tables, draw_split=False)
+        graph = chosen_graph(what, data_dir, tables)
     of_graph = audits.audit(
         graph, operator=operator, hops=hops, permutations=permutations, probes=not no_probes, seed=seed
     )

@@ -45,10 +45,8 @@ def own_graph(tables: TableOptions) -> NodeGraph:
     )
 
 
-def chosen_graph(
-    dataset: str | None, data_dir: Path | None, tables: TableOptions, *, draw_split: bool = True
-) -> NodeGraph:
-    """The dataset or the own tables; own ones get a split if they have none and one is to be drawn."""
+def chosen_graph(dataset: str | None, data_dir: Path | None, tables: TableOptions) -> NodeGraph:
+    """The dataset or the own tables."""
     from fairview.data.datasets import load_dataset
 
     if (dataset is None) == (tables["nodes"] is None):
@@ -57,5 +55,4 @@ def chosen_graph(
         return load_dataset(dataset, data_dir=data_dir)
     if tables["label"] is None or tables["sensitive"] is None:
         raise InputError("own tables need --label and --sensitive.")
-    drawn = draw_split and tables["split"] is None and tables["split_seed"] is None
-    return own_graph(tables | {"split_seed": 0} if drawn else tables)
+    return own_graph(tables)

@@ -34,10 +34,12 @@ def report_runs(
 
     The graph is audited once, and one plain model, with the first run's settings and seed, serves all.
     """
+    from fairview.data.splits import with_default_split
     from fairview.leakage.graph_audit import audit
     from fairview.progress import track
     from fairview.runs.evidence import audit_run, plain_model
 
+    graph, _ = with_default_split(graph)
     missing = [folder for folder in folders if not _is_audited(folder)]
     if missing:
         of_graph = audit(graph)

@@ -102,7 +102,8 @@ def _several(make: Maker, graph: NodeGraph, out: Path, seeds: int, resume: bool)
     with track(f"{seeds} seeds", total=seeds) as advance:
         runs = train_seeds(make, graph, out, seeds=range(1, seeds + 1), resume=resume, done=lambda _: advance(1))
     seconds = {"train": sum(run["seconds"].get("train", 0.0) for run in runs)}
-    return {"run": str(out), "metrics": summarise_seeds(runs), "seconds": seconds, "interrupted": False}
+    notes = list(dict.fromkeys(note for run in runs for note in run["notes"]))
+    return {"run": str(out), "metrics": summarise_seeds(runs), "notes": notes, "seconds": seconds, "interrupted": False}
 
 
 def _maker(
@@ -156,7 +157,7 @@ def _print_result(words: str, graph: NodeGraph, result: dict[str, Any], *, sever
     from fairview.methods.constant import Constant
     from fairview.methods.evaluate import evaluate
 
-    graph, notes = with_default_split(graph)
+    graph, _ = with_default_split(graph)
     columns = metric_columns()
     rows = []
     for split, metrics in result["metrics"].items():
@@ -164,9 +165,10 @@ def _print_result(words: str, graph: NodeGraph, result: dict[str, Any], *, sever
         cells = [_mean_and_std(metrics, name) if several else percent(metrics.get(name)) for name in columns]
         rows.append([split, words, *cells])
         rows.append([split, "majority answer", *(percent(majority[name]) for name in columns)])
-    caption = "\n".join(["Percent. Gaps: 0 means equal.", *notes])
+    caption = "\n".join(["Percent. Gaps: 0 means equal.", *result["notes"]])
     print_table(str(graph.provenance.source), ["split", "method", *columns.values()], rows, caption=caption)
-    typer.echo(f"{result['run']}  ({result['seconds'].get('train', 0.0):.1f} s of training)")
+    epoch = f"; epoch {result['best_epoch']} of {result['epochs']} kept" if result.get("best_epoch") else ""
+    typer.echo(f"{result['run']}  ({result['seconds'].get('train', 0.0):.1f} s of training{epoch})")
     if "report" in result:
         typer.echo(f"report: {result['report']}")
 

@@ -66,7 +66,7 @@ def train_run(
     """
     folder = Path(folder)
     check_saveable(model)
-    graph, _ = with_default_split(graph)
+    graph, notes = with_default_split(graph)
     identity = run_identity(model, graph)
     if (folder / "run.json").exists():
         return _finished(folder, model, identity, resume=resume)
@@ -91,6 +91,7 @@ def train_run(
             save_checkpoint(checkpoint, *reached[0][:2], identity=identity)
     else:
         model.fit(graph)
+    model.notes_ = (*notes, *getattr(model, "notes_", ()))  # type: ignore[attr-defined]
     trained = time.perf_counter()
     document = write_run(model, graph, folder, identity)
     if not getattr(model, "interrupted_", False):
@@ -112,9 +113,11 @@ def write_run(model: Estimator, graph: NodeGraph, folder: Path, identity: str) -
     write_json(folder / "metrics.json", {"kind": "metrics", "version": VERSION} | metrics)
     write_atomic(folder / "history.jsonl", "".join(json.dumps(row) + "\n" for row in getattr(model, "history_", [])))
     write_atomic(folder / "predictions.csv", predictions(model, graph))
+    record = describe_run(model, graph, identity)
     if not getattr(model, "interrupted_", False):
-        write_json(folder / "run.json", describe_run(model, graph, identity))
-    return {"run": str(folder), "metrics": metrics}
+        write_json(folder / "run.json", record)
+    facts = {name: record[name] for name in ("best_epoch", "epochs", "notes")}
+    return {"run": str(folder), "metrics": metrics} | facts
 
 
 def describe_run(model: Estimator, graph: NodeGraph, identity: str) -> dict[str, Any]:
@@ -207,7 +210,9 @@ def _finished(folder: Path, model: Estimator, identity: str, *, resume: bool) ->
         raise InputError(f"{folder}: its run.json can't be read. Use another {other}, or remove this one.") from None
     if resume and same:
         encoder = getattr(model, "encoder", None)
-        load_model(folder, encoder=encoder if isinstance(encoder, nn.Module) else None)  # notices damaged files now
-        return {"run": str(folder), "metrics": metrics, "seconds": {}, "interrupted": False}
+        module = encoder if isinstance(encoder, nn.Module) else None
+        load_model(folder, method=type(model), encoder=module)  # notices damaged files now
+        facts = {name: known.get(name) for name in ("best_epoch", "epochs")} | {"notes": known.get("notes") or []}
+        return {"run": str(folder), "metrics": metrics} | facts | {"seconds": {}, "interrupted": False}
     reason = "with other settings or data" if not same else f"already; {option('resume', True)} shows it again"
     raise InputError(f"{folder}: holds a finished run {reason}. Use another {option('folder')}.")

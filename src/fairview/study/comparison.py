@@ -29,6 +29,7 @@ from fairview.study.plan import Row, Selection, plan, selection_sentence
 from fairview.study.result_tables import write_tables
 from fairview.study.row_summary import Outcomes, summary_document, with_costs
 from fairview.study.trials import TrialNotice, finished_trials, run_trials
+from fairview.workers import end_if_still_starting
 
 if TYPE_CHECKING:
     import altair as alt
@@ -137,6 +138,7 @@ def compare(
         mixed_machines: go on in a folder that was begun on another processor, and say so in the summary.
         notice: called after each trial, for progress of your own; by default a bar is drawn.
     """
+    end_if_still_starting()
     folder, (graph, split_notes) = Path(folder), with_default_split(graph)
     methods, encoders = _listed(methods), _listed(encoders)
     _check(graph, seeds, splits, study_seed, workers)

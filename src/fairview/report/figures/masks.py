@@ -17,7 +17,7 @@ def figure(content: Content) -> Figure | None:
     """Of a model that learns masks: the probability of keeping a channel against its correlations."""
     channels = sorted(_kept(content), key=lambda kept: kept.keep_probability)
     drawn = [kept for kept in channels if kept.correlation_after is not None][:MOST_DRAWN]
-    if content.audit is None or not drawn:
+    if content.audit is None or not drawn or all(kept.keep_probability == 1 for kept in channels):
         return None
     least = listed([f"{kept.name} ({percent(kept.keep_probability)})" for kept in drawn[:NAMED]])
     alt_text = (

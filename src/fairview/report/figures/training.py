@@ -22,13 +22,17 @@ def figure(content: Content) -> Figure | None:
     if run is None:
         return None
     whose = f" ({run.name} of {len(content.runs)} runs)" if len(content.runs) > 1 else ""
-    return training_figure(run.history, run.record.best_epoch if run.record else None, whose)
+    by_loss = run.record is not None and run.record.parameters.get("selection") == "loss"
+    return training_figure(run.history, run.record.best_epoch if run.record else None, whose, by_loss=by_loss)
 
 
-def training_figure(history: Sequence[EpochLine], kept: int | None, whose: str = "") -> Figure | None:
+def training_figure(
+    history: Sequence[EpochLine], kept: int | None, whose: str = "", *, by_loss: bool = False
+) -> Figure | None:
     """Three panels over the epochs."""
     if not history:
         return None
+    rule = "the lowest loss" if by_loss else "the best trade-off of usefulness and gaps"
     epochs = thinned(history, MOST_POINTS, kept)
     gaps = main_gaps()
     losses = list(dict.fromkeys(name for epoch in history for name in epoch.loss))[:MOST_LOSSES]
@@ -57,9 +61,9 @@ def training_figure(history: Sequence[EpochLine], kept: int | None, whose: str =
     return Figure(
         key="training",
         heading="How did training go?",
-        reading=f"One step to the right is one epoch{whose}. The dashed line marks the epoch that was kept: "
-        "the best trade-off on the validation nodes. Curves that still move a lot around it mean that the choice "
-        "depends on luck.",
+        reading=f"One step to the right is one epoch{whose}. The dashed line marks the epoch that was kept, with "
+        f"{rule} on the validation nodes. "
+        "Curves that still move a lot around it mean that the choice depends on luck.",
         panels=tuple(panel for panel in panels if panel is not None),
         tables=(FigureTable(f"Epochs{some}", columns, rows),),
     )
