@@ -142,7 +142,7 @@ def test_any_module_can_be_the_encoder(graph, other_graph, tmp_path, number, met
 
     model.save(tmp_path)
     assert type(module).__name__ not in (tmp_path / "model.json").read_text()
-    with pytest.raises(fv.ModelFileError, match=r"its encoder is a module of the user's own; pass it: load_model\("):
+    with pytest.raises(fv.ModelFileError, match=r"its encoder is a module of the user's own; pass it: encoder=module"):
         fv.load_model(tmp_path)
     fresh = modules()[number]
     loaded = fv.load_model(tmp_path, encoder=fresh)

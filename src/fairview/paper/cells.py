@@ -101,8 +101,8 @@ class CellResult:
 
     def mean(self, metric: str) -> float | None:
         """In percent; None if it is undefined."""
-        value = self.estimate(metric).mean
-        return None if isinstance(value, Undefined) else 100 * value
+        value = self.estimate(metric).value("mean")
+        return None if value is None else 100 * value
 
     def std(self, metric: str) -> float | None:
         """Over the runs (ddof 0, as the paper), in percent."""

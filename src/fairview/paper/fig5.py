@@ -6,7 +6,7 @@ from typing import Any
 
 from fairview.paper.scope import Scope
 from fairview.propagation.correlation import sensitive_correlation
-from fairview.undefined import Undefined
+from fairview.undefined import plain
 
 DATASETS = ("german", "credit")
 CHANNELS, HOPS = 13, 4
@@ -30,7 +30,7 @@ def correlation_series(scope: Scope, *, channels: int, hops: int) -> list[dict[s
             records += [
                 {
                     "dataset": dataset,
-                    "homophily": None if isinstance(homophily, Undefined) else homophily,
+                    "homophily": plain(homophily),
                     "place": place + 1,
                     "channel": name,
                     "sensitive": name in graph.sensitive_channels,

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from fairview.undefined import Metric, Undefined
+from fairview.undefined import Metric, Undefined, plain
 
 LEVEL = 0.95
 """Of all intervals."""
@@ -60,8 +60,7 @@ class Estimate:
 
     def value(self, part: str) -> float | None:
         """One of the four, for JSON."""
-        number = getattr(self, part)
-        return None if isinstance(number, Undefined) else number
+        return plain(getattr(self, part))
 
 
 def estimate(runs: Sequence[RunMetrics], metric: str) -> Estimate:
