@@ -170,6 +170,16 @@ def test_without_a_gap_the_other_numbers_of_all_models_stay(made, tmp_path):
     assert [row[:2] for row in figures["tradeoff"].tables[0].rows][2] == ("majority answer", "0.500 (0.50 to 0.50)")
 
 
+def test_the_constant_of_the_first_version_said_yes_even_where_most_are_negative(made, tmp_path):
+    audit = made.audit()
+    constant = next(row for row in audit["model"]["rows"] if row["name"] == "constant")
+    constant |= {"accuracy": 0.217, "false_positive_rate": 1.0}
+    figures = {figure.key: figure for figure in figures_of(read_folder(made.run(tmp_path, audit=audit)))}
+    names = [row[0] for row in figures["tradeoff"].tables[0].rows]
+    assert "always yes" in names
+    assert "majority answer" not in names
+
+
 def test_the_theorem_stays_without_probes_and_shows_what_was_measured(made, tmp_path):
     audit = made.audit()
     audit["probe"], audit["model"]["representations"] = [], []

@@ -32,26 +32,20 @@ def demo(
 
         fairview demo --out runs/first --format json
     """
-    from fairview.data.datasets import load_dataset
+    import fairview as fv
     from fairview.data.summary import summarise
-    from fairview.leakage.graph_audit import audit
-    from fairview.methods.constant import Constant
-    from fairview.methods.evaluate import evaluate
-    from fairview.methods.fairvgnn import FairVGNN
-    from fairview.methods.logistic_regression import LogisticRegression
-    from fairview.methods.vanilla import Vanilla
     from fairview.progress import track
     from fairview.report import write_report
     from fairview.runs.evidence import audit_run
     from fairview.runs.run import run_identity, write_run
 
-    graph = load_dataset("german")
-    of_graph = audit(graph)
-    fair, plain = FairVGNN.from_preset("german", "gcn", seed=_SEED), Vanilla(encoder="gcn", seed=_SEED)
-    blind = LogisticRegression(sensitive_channels=False)
+    graph = fv.load_dataset("german")
+    of_graph = fv.audit(graph)
+    fair, plain = fv.FairVGNN.from_preset("german", "gcn", seed=_SEED), fv.Vanilla(encoder="gcn", seed=_SEED)
+    blind = fv.LogisticRegression(sensitive_channels=False)
     models: dict[str, Any] = {
-        "majority answer": Constant(),
-        "logistic regression": LogisticRegression(),
+        "majority answer": fv.Constant(),
+        "logistic regression": fv.LogisticRegression(),
         "logistic regression without Gender": blind,
         "plain GCN": plain,
         "FairVGNN, GCN": fair,
@@ -59,7 +53,7 @@ def demo(
     rows = {}
     with track("Training on German", total=len(models)) as advance:
         for name, model in models.items():
-            rows[name] = evaluate(model.fit(graph), graph, split="test", intervals=True)
+            rows[name] = fv.evaluate(model.fit(graph), graph, split="test", intervals=True)
             advance(1)
     write_run(fair, graph, out, run_identity(fair, graph))
     others = {name: models[name] for name in ("logistic regression", "logistic regression without Gender")}

@@ -32,17 +32,17 @@ def speed(
     from fairview.runs.path_speed import measure_speed
 
     graph = load_dataset(dataset, data_dir=data_dir)
-    found = measure_speed(graph, preset_settings("paper", dataset, encoder), threads=threads)
+    timing = measure_speed(graph, preset_settings("paper", dataset, encoder), threads=threads)
     if format is Format.JSON:
-        print_json(found)
+        print_json(timing)
         return
     print_facts(
-        f"{dataset}, {encoder}, {found['threads']} thread(s)",
+        f"{dataset}, {encoder}, {timing['threads']} thread(s)",
         {
-            "general path": f"{found['general_seconds_per_epoch']:.4f} s per epoch",
-            "fast path": f"{found['fast_seconds_per_epoch']:.4f} s per epoch",
-            "ratio": f"{found['ratio']:.1f}",
-            "largest gradient difference": f"{found['max_gradient_difference']:.1e} (relative, float64)",
-            "peak memory": f"{found['peak_memory_mb']:.0f} MB",
+            "general path": f"{timing['general_seconds_per_epoch']:.4f} s per epoch",
+            "fast path": f"{timing['fast_seconds_per_epoch']:.4f} s per epoch",
+            "ratio": f"{timing['ratio']:.1f}",
+            "largest gradient difference": f"{timing['max_gradient_difference']:.1e} (relative, float64)",
+            "peak memory": f"{timing['peak_memory_mb']:.0f} MB",
         },
     )

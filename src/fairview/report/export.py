@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from fairview.atomic import write_atomic
@@ -21,16 +22,12 @@ def write_figures(figures: Sequence[Figure], folder: Path, formats: Sequence[str
     if wrong:
         raise InputError(f"{option('formats', wrong[:1])}: expected {', '.join(FORMATS)}.")
     vl_convert = require("vl_convert", *NEEDS)
+    draw = {"svg": vl_convert.vegalite_to_svg, "png": partial(vl_convert.vegalite_to_png, scale=2)}
     written = []
-    for figure in figures:
-        for panel in figure.panels:
-            spec = panel.spec(WIDTH)
-            spec["config"] = spec["config"] | {"background": "white", "padding": 12}
-            text = json.dumps(spec)
-            if "svg" in formats:
-                written.append(folder / f"{panel.key}.svg")
-                write_atomic(written[-1], vl_convert.vegalite_to_svg(text, allowed_base_urls=[]))
-            if "png" in formats:
-                written.append(folder / f"{panel.key}.png")
-                write_atomic(written[-1], vl_convert.vegalite_to_png(text, scale=2, allowed_base_urls=[]))
+    for panel in (panel for figure in figures for panel in figure.panels):
+        spec = panel.spec(WIDTH)
+        spec["config"] = spec["config"] | {"background": "white", "padding": 12}
+        for form in (form for form in FORMATS if form in formats):
+            written.append(folder / f"{panel.key}.{form}")
+            write_atomic(written[-1], draw[form](json.dumps(spec), allowed_base_urls=[]))
     return written
