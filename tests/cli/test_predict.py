@@ -137,7 +137,7 @@ def test_without_edges_the_stored_similarity_rule_is_applied(run, home, tmp_path
 def test_a_model_of_linked_nodes_needs_edges(run, home, tmp_path):
     outcome = run("predict", home / "linked", "--nodes", home / "new.csv", "--out", tmp_path / "p.csv")
     assert outcome.code == 1
-    assert "the recipe's own graph had edges; pass edges for these nodes too." in outcome.err
+    assert "the model's graph had a table of edges; pass --edges for these nodes, too." in outcome.err
     assert not (tmp_path / "p.csv").exists()
 
 

@@ -180,12 +180,28 @@ def test_label_and_sensitive_column_may_be_lacking(read, recipe):
     assert (new.classes, new.groups) == (("0", "1"), ("f", "m"))
 
 
+AGAIN = " Correct them, or train again with such rows."
+NO_GROUP = " Correct them, or empty these cells: a prediction does not need the group."
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("20,a", "20,c", "column 'job': new values: 'c' (id 1). Known: 'a', 'b'."),
-        ("a,f,0", "a,d,0", "column 'sex': new values: 'd' (id 1). Known: 'f', 'm'."),
-        ("f,0", "f,2", "column 'ok': new values: '2' (id 1). Known: '0', '1'."),
+        (
+            "20,a",
+            "20,c",
+            "column 'job': new values: 'c' (id 1). Known: 'a', 'b'." + AGAIN,
+        ),
+        (
+            "a,f,0",
+            "a,d,0",
+            "column 'sex': new values: 'd' (id 1). Known: 'f', 'm'." + NO_GROUP,
+        ),
+        (
+            "f,0",
+            "f,2",
+            "column 'ok': new values: '2' (id 1). Known: '0', '1'." + AGAIN,
+        ),
         ("20,", "x,", "column 'age': 1 of 4 cells are not numbers, the first is 'x' (id 1)."),
         ("20,", ",", "column 'age': 1 of 4 rows are empty (id 1)."),
     ],
@@ -198,7 +214,7 @@ def test_a_label_in_other_letters_is_not_taken_for_negative(read, refusal):
     grades = PEOPLE.replace(",0\n", ",bad\n").replace(",1\n", ",good\n")
     recipe = read(grades, positive="good", drop=["job"]).recipe
     assert refusal(grades.replace("good", "Good"), recipe=recipe) == (
-        "nodes.csv: column 'ok': new values: 'Good' (ids 2, 3). Known: 'bad', 'good'."
+        "nodes.csv: column 'ok': new values: 'Good' (ids 2, 3). Known: 'bad', 'good'." + AGAIN
     )
 
 
@@ -210,13 +226,13 @@ def test_labels_written_as_floats_are_the_same_labels(read, recipe):
 def test_a_column_that_is_both_feature_and_sensitive_is_reported_once(read, refusal):
     recipe = read(PEOPLE, drop=["job"], sensitive_as_feature=True).recipe
     assert refusal(PEOPLE.replace("f,0", "x,0"), recipe=recipe) == (
-        "nodes.csv: column 'sex': new values: 'x' (id 1). Known: 'f', 'm'."
+        "nodes.csv: column 'sex': new values: 'x' (id 1). Known: 'f', 'm'." + AGAIN
     )
 
 
 def test_no_edges_follow_the_recipe(read, refusal, recipe):
     assert refusal(PEOPLE, None, recipe=recipe) == (
-        "nodes.csv: the recipe's own graph had edges; pass edges for these nodes too."
+        "nodes.csv: the model's graph had a table of edges; pass edges for these nodes, too."
     )
     rule = fv.SimilarityThreshold(threshold=0.6)
     similar = read(PEOPLE, None, drop=["job"], similarity=rule)

@@ -77,6 +77,7 @@ class ColumnReader:
     place: Place
     problems: Problems
     missing_values: Sequence[str] = field(default=("",))
+    by_recipe: bool = False  # the columns are read as those of an earlier table
 
     def texts(self, column: str) -> pl.Series | None:
         """The cells as text without blanks around them, null where missing; None, and a problem, if there is none."""
@@ -126,20 +127,26 @@ class ColumnReader:
     def _not_numbers(self, column: str, text: pl.Series, rows: npt.NDArray[np.intp]) -> None:
         first = text[int(rows[0])]
         drop, encode = option("drop", [column]), option("categorical", [column])
+        word = option("missing_values", [first])
+        means_missing = f"If it means missing, pass {word} and say what to do with {option('missing')}."
         remedy = f"Clean them, leave the column out ({drop}), or one-hot encode it ({encode})."
-        if str(first).lower() in _LOOKS_MISSING:
-            means_missing = option("missing_values", [first])
-            remedy = f"If it means missing, pass {means_missing} and say what to do with {option('missing')}."
+        if self.by_recipe:
+            remedy = "Correct them: the model was trained with numbers in this column."
+        elif str(first).lower() in _LOOKS_MISSING:
+            remedy = means_missing
+        elif len(rows) < len(self.table) / 10:
+            remedy = f"Clean them. {means_missing}"
         count = f"{len(rows):,} of {len(self.table):,} cells are not numbers"
         self.add(column, f"{count}, the first is '{first}' ({self.place(rows)}). {remedy}")
 
-    def report_new(self, column: str, texts: pl.Series, known: Sequence[str]) -> None:
+    def report_new(self, column: str, texts: pl.Series, known: Sequence[str], remedy: str = "") -> None:
         """Values that a recipe does not know are a problem: nothing is guessed about them."""
         new = texts.is_not_null() & ~texts.is_in(list(known)).fill_null(value=False)
         if new.any():
             values = texts.filter(new).unique(maintain_order=True)
             where = self.place(np.flatnonzero(new.to_numpy()))
-            self.add(column, f"new values: {quoted(values)} ({where}). Known: {quoted(known, limit=12)}.")
+            remedy = remedy or "Correct them, or train again with such rows."
+            self.add(column, f"new values: {quoted(values)} ({where}). Known: {quoted(known, limit=12)}. {remedy}")
 
     def add(self, column: str, text: str) -> None:
         """Report a problem of a column."""

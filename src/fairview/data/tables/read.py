@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import compress
 from typing import Literal
 
@@ -134,7 +135,7 @@ def read_graph(
         missing_values=recipe.missing_values if recipe else missing_values,
         problems=problems,
     )
-    reader, notes = tables.reader, list(tables.notes)
+    reader, notes = replace(tables.reader, by_recipe=recipe is not None), list(tables.notes)
     if recipe is not None:  # a label or sensitive column may be lacking, a feature may not
         missing, label_rule, group_rule = recipe.features.missing, recipe.label, recipe.sensitive
         names = [column.name for column in recipe.features.columns]
@@ -293,7 +294,9 @@ def _scaled(recipe: Recipe, encoded: Matrix, name: str) -> Matrix:
 
 def _similar(recipe: Recipe, x: Matrix, directed: bool, name: str, notes: list[str]) -> Adjacency:
     if recipe.similarity is None:
-        raise InputError(f"{name}: the recipe's own graph had edges; pass edges for these nodes too.")
+        raise InputError(
+            f"{name}: the model's graph had a table of edges; pass {option('edges')} for these nodes, too."
+        )
     if not recipe.similarity_channels:
         raise InputError(
             f"{name}: no channel is left to link similar nodes by: the sensitive one takes no part. Pass "
