@@ -181,6 +181,8 @@ def test_a_method_of_ones_own_is_trained_saved_and_predicts(run, own, tables, tm
     assert Path("a/report.html").exists()
     assert "which is not registered; pass its class: --method mine_to_train:Half." in refused.err
     assert run(*again, "--method", spec).code == 0
+    audited = run("audit", "a", *tables_only, "--method", spec, "--no-probes", "--permutations", "19")
+    assert audited.code == 0, audited.err
     assert Path("p.csv").read_text() == Path("a/predictions.csv").read_text()
     bare = run("train", *tables_only, "--method", "mine_to_train:Bare", "--out", "b", "--no-report")
     assert bare.code == 1

@@ -31,6 +31,8 @@ def audit(
     out: Annotated[
         Path | None, typer.Option(help="Folder for audit.json and report.html [default for a RUN: the run].")
     ] = None,
+    method: options.RunMethod = None,
+    encoder: options.RunEncoder = None,
     data_dir: options.DataDir = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
@@ -55,10 +57,12 @@ def audit(
     if run is None and what is not None and (Path(what) / "seed-1").is_dir():
         raise InputError(f"{what}: holds several runs; audit one of them, such as {Path(what) / 'seed-1'}.")
     if run is not None:
+        from fairview.data.splits import with_default_split
         from fairview.runs.evidence import audit_run, run_graph
 
         own_tables = tables["nodes"] is not None
         graph = chosen_graph(None, data_dir, tables) if own_tables else run_graph(run, data_dir=data_dir)
+        (graph, _), model = with_default_split(graph), options.load_run(run, method, encoder)
     elif (what is None) == (tables["nodes"] is None):
         raise InputError("give a known dataset, a run folder, or --nodes.")
     else:
@@ -68,7 +72,7 @@ def audit(
     )
     document, folder = of_graph.to_dict(), out or run
     if run is not None:
-        document = audit_run(run, graph, of_graph=of_graph, probes=not no_probes, seed=seed, out=out)
+        document = audit_run(run, graph, model=model, of_graph=of_graph, probes=not no_probes, seed=seed, out=out)
     elif out is not None:
         write_json(out / "audit.json", document, indent=1)
     report = None if folder is None else report_or_say_why_not(folder)

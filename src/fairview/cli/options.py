@@ -7,9 +7,12 @@ import inspect
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
+
+if TYPE_CHECKING:
+    from fairview.methods.estimator import Estimator
 
 _tables = functools.partial(typer.Option, rich_help_panel="Tables")
 _columns = functools.partial(typer.Option, rich_help_panel="Columns")
@@ -54,6 +57,23 @@ MethodOption = Annotated[
 EncoderOption = Annotated[
     str, typer.Option(help="gcn, gin, sage, mlp, or a function of your own as package.module:factory.")
 ]
+
+
+RunMethod = Annotated[
+    str | None, typer.Option(help="For a model of a class that is not registered: package.module:Class.")
+]
+RunEncoder = Annotated[
+    str | None, typer.Option(help="For a model with an encoder of your own: package.module:factory.")
+]
+
+
+def load_run(run: Path, method: str | None, encoder: str | None) -> Estimator:
+    """The model of a run folder; code of the user's own is named by the user, never by the folder."""
+    from fairview.methods.model_files import load_model
+    from fairview.methods.registry import resolve_method
+
+    import_from_here(method, encoder)
+    return load_model(run, method=None if method is None else resolve_method(method).method, encoder=encoder)
 
 
 def import_from_here(*specs: str | None) -> None:

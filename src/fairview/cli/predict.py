@@ -25,12 +25,8 @@ def predict(
     target: options.Target = None,
     directed: options.Directed = False,
     drop_unknown: options.DropUnknown = False,
-    method: Annotated[
-        str | None, typer.Option(help="For a model of a class that is not registered: package.module:Class.")
-    ] = None,
-    encoder: Annotated[
-        str | None, typer.Option(help="For a model with an encoder of your own: package.module:factory.")
-    ] = None,
+    method: options.RunMethod = None,
+    encoder: options.RunEncoder = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
     """Predict new nodes: columns are matched by name, and treated as the training table was.
@@ -46,12 +42,9 @@ def predict(
     """
     from fairview.atomic import write_atomic
     from fairview.data.tables.read import read_graph
-    from fairview.methods.model_files import load_model
-    from fairview.methods.registry import resolve_method
     from fairview.runs.run import predictions
 
-    options.import_from_here(method, encoder)
-    model = load_model(run, method=None if method is None else resolve_method(method).method, encoder=encoder)
+    model = options.load_run(run, method, encoder)
     recipe = model.facts().recipe
     if recipe is None:
         raise InputError(f"{run}: the model was not trained on a table, so it can't read one; use it from Python.")
