@@ -17,6 +17,7 @@ install: $(STAMP)  ## make .venv and install the package with all that tests nee
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "fairview needs Python 3.11 or newer; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@echo "installing into $(VENV) (a few minutes, once) ..."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@
@@ -56,7 +57,8 @@ wheel:  ## dist/*.whl, and in dist/wheelhouse everything that it needs, for mach
 
 wheel-check: wheel  ## what the Dockerfile does, in a fresh environment without a network
 	$(PYTHON) -m venv dist/venv
-	dist/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-index --find-links dist/wheelhouse 'fairview[report]'
+	dist/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-index \
+	  --find-links dist/wheelhouse 'fairview[report]'
 	cd dist && venv/bin/fairview demo --out demo && test -s demo/report.html
 
 clean:
