@@ -44,3 +44,13 @@ def test_the_command_line_page_has_every_command(site):
     for command in app.registered_commands:
         assert f"fairview {command.name}" in page
     assert "--split-seed" in page
+
+
+@pytest.mark.parametrize("name", ["FairVGNN", "Vanilla", "NIFTY", "EDITS", "FairGNN", "Masking"])
+def test_the_reference_documents_shared_parameters_and_hides_inner_functions(site, name):
+    page = (site / "reference" / "methods.html").read_text(encoding="utf-8")
+    entry = page[page.index(f'id="fairview.{name}"') :].split("<h3 ", maxsplit=1)[0]
+    for parameter in ("encoder", "epochs", "seed"):
+        assert f"<b><code>{parameter}</code></b>" in entry
+    assert f"fairview.{name}.fit" in entry
+    assert f"fairview.{name}.blank_modules" not in entry
