@@ -59,6 +59,12 @@ def test_a_comparison_follows_itself_unless_somebody_else_does(graph, tmp_path, 
     assert (updates, seen) == ([], [0, 1, 2])
 
 
-def test_on_a_terminal_it_is_one_line(comparison):
-    rows = "Majority answer, Plain model · GCN, FairVGNN · GCN"
-    assert repr(comparison) == f"Comparison on <i>village</i>, 2 seeds, in {comparison.folder}: {rows}"
+def test_on_a_terminal_it_is_a_table_of_the_means(comparison):
+    head, columns, majority, plain, fair, foot = repr(comparison).splitlines()
+    assert head == "Comparison on <i>village</i>, seeds: 2, the graph's own split"
+    assert columns.split()[:3] == ["AUC", "F1", "ACC"]
+    assert majority.startswith("Majority answer")
+    assert plain.startswith("Plain model · GCN")
+    mean = comparison.summary["rows"][2]["mean"]["auc"]
+    assert fair.split()[3] == f"{100 * mean:.1f}"
+    assert foot == f"Percent on the test nodes, mean over the runs. Files: {comparison.folder}"
