@@ -1,6 +1,6 @@
 """How often does the audit name a leak where there is none, and a leak where there is one?
 
-`pytest tests/audit/test_false_alarms.py -m slow -s` prints the numbers of docs/audit.md.
+`pytest tests/leakage/test_false_alarms.py -m slow -s` prints the numbers of docs/audit.md.
 """
 
 from __future__ import annotations

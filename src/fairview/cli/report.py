@@ -42,7 +42,7 @@ def report(
     else:
         typer.echo(printable(str(path)))
         if written:
-            typer.echo(printable(f"{len(written)} charts in {folder / 'figures'}"))
+            typer.echo(printable(f"{len(written)} files in {folder / 'figures'}"))
     if open_it:
         import webbrowser
 

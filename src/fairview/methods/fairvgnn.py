@@ -33,7 +33,7 @@ Phase = Literal["discriminator", "classifier", "generator"]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class FairVGNN(NetworkMethod):
-    """Fair views and adaptive weight clamping.
+    """FairVGNN (Wang et al., KDD 2022): learns which channels to mask, and clamps the encoder where they leak.
 
     Args:
         views: K, the number of masks.

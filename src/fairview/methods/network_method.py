@@ -44,7 +44,7 @@ _WIDE = 1_000_000
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NetworkMethod(Estimator):
-    """A method that trains an encoder. A subclass adds parameters in `__init__`, and makes its `Network`.
+    """A method that trains an encoder. A subclass adds its parameters, and makes its `Network`.
 
     Args:
         encoder: `gcn`, `gin`, `sage`, `mlp`, or any module with `forward(x, edge_index)`.
@@ -52,9 +52,9 @@ class NetworkMethod(Estimator):
         self_loops: how many each node gets; for GIN, 1 + eps.
         hidden: width of the encoder.
         depth: layers of the encoder; by default one, two for SAGE.
-        dropout: between the encoder's layers.
+        dropout: rate between the encoder's layers.
         sensitive_channels: False leaves the channels of the sensitive attribute out of the features.
-        epochs: of training.
+        epochs: number of training epochs.
         selection_weight: of the gaps in the selection rule.
         patience: stop after so many epochs without a better one.
         path: `auto` collapses where that is exact, `general` goes view by view.

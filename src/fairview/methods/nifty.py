@@ -1,4 +1,4 @@
-"""NIFTY: the representation of a node shall not change when its sensitive attribute is flipped, or with a little noise.
+"""NIFTY: a node's representation should not change if its sensitive attribute is flipped or a little noise is added.
 
 Agarwal, Lakkaraju, Zitnik: *Towards a Unified Framework for Fair and Stable Graph Representation Learning*, UAI 2021. A
 rival of Table 3 of the FairVGNN paper; its settings are those of that paper's appendix. What differs from its paper:
@@ -32,17 +32,17 @@ from fairview.training.adam import Adam
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NIFTY(Vanilla):
-    """Two perturbed views of the graph, one of them counterfactual, whose representations shall agree.
+    """NIFTY (Agarwal et al., UAI 2021): two perturbed views, one with flipped sensitive attribute, should agree.
 
         (1 - λ) L_c + λ L_s
 
     Args:
-        projection: hidden width of the predictor t.
-        similarity_weight: λ.
+        projection: hidden width of the predictor t that stands between the two views.
+        similarity_weight: λ, between the classification loss L_c and the similarity loss L_s.
         similarity_nodes: the nodes of L_s, those that are labelled in `train`, or `all`.
-        feature_rate: of features that get noise, in either view; never the sensitive channels.
+        feature_rate: share of features that get noise, in either view; never the sensitive channels.
         feature_noise: whether each `node` has its own noise, or all the same in a `channel`.
-        edge_rate: of links that are left out, in either view.
+        edge_rate: share of links that are left out, in either view.
         normalise_weights: divide each of the encoder's matrices by its spectral norm.
         selection: keep the epoch with the lowest validation `loss`, the objective on two fixed views, or the best by
             the `score` that the fair methods use.
