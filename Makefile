@@ -57,8 +57,8 @@ wheel:  ## dist/*.whl, and in dist/wheelhouse everything that it needs, for mach
 
 wheel-check: wheel  ## what the Dockerfile does, in a fresh environment without a network
 	$(PYTHON) -m venv dist/venv
-	dist/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-index \
-	  --find-links dist/wheelhouse 'fairview[report]'
+	dist/venv/bin/python -m pip install --quiet --disable-pip-version-check \
+	  --no-index --find-links dist/wheelhouse 'fairview[report]'
 	cd dist && venv/bin/fairview demo --out demo && test -s demo/report.html
 
 clean:

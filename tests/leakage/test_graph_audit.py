@@ -226,7 +226,7 @@ def test_when_the_number_of_neighbours_betrays_the_group_a_note_says_so():
     )
     found = quick(graph)
     assert abs(found.degree_correlation[1]) > 0.3
-    assert any("the number of neighbours alone betrays the group" in note for note in found.notes)
+    assert any("the number of neighbours alone is tied to the group" in note for note in found.notes)
 
 
 def test_directed_graphs_and_sensitive_channels_only():

@@ -132,13 +132,15 @@ def _notes(graph: NodeGraph, degree: tuple[float, ...] | None, innocuous: float,
     if graph.sensitive_unknown:
         unknown = f"{graph.sensitive_unknown:,} nodes of unknown group"
         notes.append(f"{unknown} are propagated, but in no correlation or probe")
-    if degree is not None and max(map(abs, degree)) >= innocuous:
+    known = graph.num_nodes - graph.sensitive_unknown
+    chance = 3 * math.sqrt((len(graph.groups) - 1) / max(known, 1))  # three standard errors of no correlation at all
+    if degree is not None and max(map(abs, degree)) >= max(innocuous, chance):
         values = ", ".join(f"{value:.3f}" for value in degree)
         notes.append(
-            f"the number of neighbours alone betrays the group: a constant channel would have correlation {values} at "
-            "hops 0, 1, ...; every channel with a mean far from 0 takes part of it"
+            f"the number of neighbours alone is tied to the group: a constant channel would have correlation {values} "
+            "at hops 0, 1, ...; every channel with a mean far from 0 picks up part of it"
         )
-    if probed and min(probed) < (known := graph.num_nodes - graph.sensitive_unknown):
+    if probed and min(probed) < known:
         notes.append(f"probes saw a stratified sample of {min(probed):,} of {known:,} nodes")
     if int(graph.labelled.sum()) > SAMPLE:
         notes.append(f"label leaks were sought in a stratified sample of {SAMPLE:,} labelled nodes")
