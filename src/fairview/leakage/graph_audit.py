@@ -133,7 +133,9 @@ def _notes(graph: NodeGraph, degree: tuple[float, ...] | None, innocuous: float,
         unknown = f"{graph.sensitive_unknown:,} nodes of unknown group"
         notes.append(f"{unknown} are propagated, but in no correlation or probe")
     known = graph.num_nodes - graph.sensitive_unknown
-    chance = 3 * math.sqrt((len(graph.groups) - 1) / max(known, 1))  # three standard errors of no correlation at all
+    chance = 3 * math.sqrt(
+        max(len(graph.groups) - 1, 0) / max(known, 1)
+    )  # three standard errors of no correlation at all
     if degree is not None and max(map(abs, degree)) >= max(innocuous, chance):
         values = ", ".join(f"{value:.3f}" for value in degree)
         notes.append(
