@@ -1,4 +1,13 @@
-"""Fair node classification on graphs: see leakage, train without it, measure honestly.
+"""Fair node classification on graphs: see what a graph leaks, train fair models, and measure them.
+
+Where to begin:
+
+    graph = fairview.read_graph("people.csv", "links.csv", label="approved", sensitive="gender")
+    fairview.audit(graph)                             what message passing reveals
+    model = fairview.FairVGNN().fit(graph)            or Vanilla, NIFTY, EDITS, FairGNN, a method of your own
+    fairview.evaluate(model, graph, split="test")     usefulness and gaps between groups
+    fairview.compare(graph, methods=[...], folder=..) several methods over seeds and splits
+    fairview.write_report(folder)                     one HTML file
 
 Names are imported when they are first used, so that `import fairview` is quick and torch is loaded only when needed.
 `__init__.pyi` lists them.

@@ -238,3 +238,12 @@ def test_intervals_come_on_request_only() -> None:
     assert list(found.intervals) == list(METRICS)
     assert all(isinstance(interval, Interval) for interval in found.intervals.values())
     assert found.metrics == evaluator(scores).metrics
+
+
+def test_it_is_read_like_a_mapping():
+    found = Evaluator([1, 0, 1, 0], sensitive=["f", "f", "m", "m"])([0.9, 0.2, 0.8, 0.4])
+    assert dict(found) == found.metrics
+    assert list(found) == list(found.keys()) == list(found.metrics)
+    assert "auc" in found
+    with pytest.raises(KeyError, match=r"no metric 'acuracy'\. Did you mean 'accuracy'\?"):
+        found["acuracy"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from fairview.errors import InputError
+from fairview.errors import InputError, did_you_mean
 from fairview.groups import Codes, checked_codes, group_codes
 from fairview.metrics import counts as core
 from fairview.metrics.intervals import Interval, bootstrap
@@ -61,7 +61,16 @@ class Evaluation:
     intervals: Mapping[str, Interval | Undefined] = field(default_factory=dict)
 
     def __getitem__(self, metric: str) -> Metric:
+        if metric not in self.metrics:
+            raise KeyError(f"no metric '{metric}'.{did_you_mean(str(metric), list(self.metrics))}")
         return self.metrics[metric]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.metrics)
+
+    def keys(self) -> Iterable[str]:
+        """The names of the metrics, so that `dict(evaluation)` works."""
+        return self.metrics.keys()
 
     @property
     def nodes(self) -> int:
