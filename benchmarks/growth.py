@@ -5,11 +5,11 @@ python -m benchmarks.growth            10^4, 10^5 and 10^6 nodes, with and witho
 
 from __future__ import annotations
 
-import resource
 import sys
 import time
 
 import fairview as fv
+from fairview.machine import peak_memory_mb
 from fairview.methods.fairvgnn import FairVGNNNetwork
 from fairview.training.kept_memory import memory_kept
 from fairview.training.machine import torch_threads
@@ -45,7 +45,7 @@ def main(sizes: tuple[int, ...] = SIZES) -> None:
         graph = graph.with_splits(fv.stratified_splits(graph, repeats=1, seed=0, train_labels=labels)[0])
         times = [seconds_per_epoch(graph, kind, None) for kind in ("gcn", "gin", "sage")]
         times += [seconds_per_epoch(graph, kind, SAMPLE) for kind in ("gcn", "gin")]
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+        memory = peak_memory_mb() / 1024
         cells = " | ".join(f"{value:.3f} s" for value in times)
         print(f"| {size:,} | {graph.num_edges:,} | {cells} | {memory:.1f} GiB |", flush=True)
 

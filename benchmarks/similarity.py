@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
-import sys
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -16,6 +14,7 @@ import polars as pl
 from scipy.spatial.distance import cdist
 
 from fairview.data.similarity.rules import threshold_pairs
+from fairview.machine import peak_memory_mb
 
 THRESHOLD = 0.7
 TARGET = 30.0
@@ -60,7 +59,7 @@ def measure() -> dict[str, Any]:
         start = perf_counter()
         ours = threshold_pairs(rows, threshold=THRESHOLD)
         ours_seconds = min(ours_seconds, perf_counter() - start)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform != "darwin" else 1024**2)
+    peak = peak_memory_mb()
     start = perf_counter()
     baseline = all_pairs(rows, THRESHOLD)
     baseline_seconds = perf_counter() - start

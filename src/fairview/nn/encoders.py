@@ -9,6 +9,7 @@ Paper: appendix B.1. In the published runs GCN and GIN have one layer and no act
 from __future__ import annotations
 
 import sys
+from abc import ABC, abstractmethod
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
@@ -69,7 +70,7 @@ class EncoderSpec(BaseModel):
             return encoder
 
 
-class Encoder(nn.Module):
+class Encoder(nn.Module, ABC):
     """What the built-in encoders share: their shape, the source of dropout, and the weights that a clamp acts on."""
 
     layers: nn.ModuleList
@@ -84,9 +85,9 @@ class Encoder(nn.Module):
         return self.layers[depth]
 
     @property
+    @abstractmethod
     def first_weights(self) -> list[Tensor]:
         """The matrices that act on the channels, each (hidden, channels)."""
-        raise NotImplementedError
 
     def between(self, h: Tensor, norm: nn.Module | None = None) -> Tensor:
         """ReLU, a norm if there is one, and dropout: between two layers."""
