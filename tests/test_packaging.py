@@ -34,8 +34,9 @@ def test_what_draws_is_an_extra_that_tests_have():
     extras = PROJECT["optional-dependencies"]
     assert names(extras["report"]) == {"altair", "vl-convert-python"}
     assert not names(extras["report"]) & names(PROJECT["dependencies"])
-    assert "fairview[report]" in extras["all"]
-    assert "fairview[report]" in extras["test"]
+    assert names(extras["fairlearn"]) == {"fairlearn"}
+    assert "fairview[report,fairlearn]" in extras["all"]
+    assert "fairview[all]" in extras["test"]
 
 
 def test_the_citation_names_the_version_and_the_paper():

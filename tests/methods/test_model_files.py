@@ -63,7 +63,7 @@ def test_the_document_says_what_prediction_and_audit_need(saved, table_graph):
     digest = document.pop("sha256")
     rest = json.dumps(document, sort_keys=True, indent=1) + "\n"
     assert hashlib.sha256(rest.encode()).hexdigest() == digest
-    assert sorted(document) == ["facts", "fairview", "format", "method", "parameters", "tensors_sha256"]
+    assert sorted(document) == ["facts", "fairview", "format", "method", "parameters", "tensors_sha256", "threshold"]
     assert (document["format"], document["method"], document["fairview"]) == (2, "fairvgnn", fv.__version__)
     assert document["parameters"] == fv.FairVGNN(**SMALL, seed=1).get_params() | {
         "encoder_updates": ["discriminator", "classifier", "generator"]
@@ -76,6 +76,18 @@ def test_the_document_says_what_prediction_and_audit_need(saved, table_graph):
     assert facts["graph_sha256"] == table_graph.sha256
     tensors = safetensors.torch.load_file(saved / "model.safetensors")
     assert {"evaluation_masks", "clamp_mask", "mask.scores", "classifier.weight"} <= set(tensors)
+
+
+def test_a_threshold_of_ones_own_is_saved_and_used(table_graph, tmp_path):
+    model = fv.LogisticRegression().fit(table_graph)
+    stricter = model.with_threshold(0.7)
+    stricter.save(tmp_path)
+    loaded = fv.load_model(tmp_path)
+    scores = model.predict_proba(table_graph)[:, 1]
+    assert (loaded.threshold_, model.threshold_) == (0.7, 0.5)
+    assert loaded.predict(table_graph).tolist() == (scores > 0.7).astype(int).tolist()
+    with pytest.raises(fv.InputError, match=r"threshold: 1; expected a number from 0 to 1, below 1\."):
+        model.with_threshold(1)
 
 
 def test_nothing_in_the_files_depends_on_time_or_place(table_graph, saved, tmp_path):

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     import altair as alt
     import polars as pl
 
-THRESHOLD = 0.5
-
 
 @dataclass(frozen=True)
 class Kept:
@@ -89,7 +87,7 @@ class ModelAudit:
     method: str
     encoder: str | None
     split: str
-    threshold: float = THRESHOLD
+    threshold: float = 0.5
     rows: Mapping[str, Evaluation]
     keep: tuple[Kept, ...] | None
     representations: tuple[Readable, ...]
@@ -177,7 +175,7 @@ def audit_model(
     evaluation = rows[method]
     chosen = graph.split(split) & graph.labelled
     labels, codes = graph.labels[chosen], graph.sensitive[chosen]
-    scores = _probabilities(model, graph)[chosen]
+    scores, threshold = _probabilities(model, graph)[chosen], getattr(model, "threshold_", 0.5)
     members = [(group, codes == code) for code, group in enumerate(graph.groups)]
     keep, keep_notes = _keep(model, graph)
     readable, readable_notes = _representations(model, plain, graph, seed) if probes else ((), [])
@@ -187,6 +185,7 @@ def audit_model(
         method=method,
         encoder=_encoder_name(model),
         split=split,
+        threshold=threshold,
         rows=rows,
         keep=keep,
         representations=readable,
@@ -195,7 +194,7 @@ def audit_model(
         scores=tuple(score_histogram(group, scores[those]) for group, those in members),
         calibration=tuple(calibration(group, labels[those], scores[those]) for group, those in members),
         roc=tuple(roc(group, labels[those], scores[those], seed=seed) for group, those in members),
-        thresholds=threshold_curve(labels, scores, codes=codes, groups=graph.groups, chosen=THRESHOLD, seed=seed),
+        thresholds=threshold_curve(labels, scores, codes=codes, groups=graph.groups, chosen=threshold, seed=seed),
         notes=(*unknown, *keep_notes, *readable_notes),
     )
 

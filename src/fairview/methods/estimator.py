@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -29,6 +30,8 @@ class Estimator(ABC):
     facts_: Facts
     search_space: ClassVar[Mapping[str, Sequence[Any]]] = {}
     """Values worth trying, by parameter; empty where there is nothing to tune."""
+    threshold_: float = 0.5
+    """The score above which a node is predicted positive; `with_threshold` changes it."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -61,8 +64,28 @@ class Estimator(ABC):
         """Probabilities of the negative and the positive class, (n, 2)."""
 
     def predict(self, graph: NodeGraph) -> npt.NDArray[np.int8]:
-        """1 where the positive class has a probability above one half, else 0."""
-        return (self.predict_proba(graph)[:, 1] > 0.5).astype(np.int8)
+        """1 where the positive class has a probability above the threshold, one half unless another was set, else 0."""
+        return (self.predict_proba(graph)[:, 1] > self.threshold_).astype(np.int8)
+
+    def with_threshold(self, threshold: float) -> Self:
+        """The same fitted model with another threshold; `predict`, `evaluate` and saved files use it.
+
+        Args:
+            threshold: at least 0, below 1.
+
+        Example:
+            >>> import fairview as fv
+            >>> graph = fv.load_dataset("german")
+            >>> model = fv.LogisticRegression().fit(graph)
+            >>> int(model.predict(graph).sum()), int(model.with_threshold(0.8).predict(graph).sum())
+            (527, 215)
+        """
+        require_fitted(self)
+        if not isinstance(threshold, int | float | np.floating) or not 0 <= threshold < 1:
+            raise InputError(f"threshold: {threshold!r}; expected a number from 0 to 1, below 1.")
+        other = copy.copy(self)
+        other.threshold_ = float(threshold)
+        return other
 
     def facts(self) -> Facts:
         """What the fitted model remembers of its graph."""

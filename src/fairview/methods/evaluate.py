@@ -34,7 +34,8 @@ def evaluate(model: Method, graph: NodeGraph, *, split: str = "test", intervals:
             f"predict_proba: shape {probabilities.shape}; expected ({graph.num_nodes}, 2): one row per node, "
             "negative and positive class."
         )
-    return evaluate_scores(probabilities[:, 1], graph, split=split, intervals=intervals)
+    threshold = getattr(model, "threshold_", 0.5)
+    return evaluate_scores(probabilities[:, 1], graph, split=split, intervals=intervals, threshold=threshold)
 
 
 def evaluate_scores(

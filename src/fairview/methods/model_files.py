@@ -51,6 +51,7 @@ def save_model(model: Estimator, folder: str | Path) -> None:
         "fairview": __version__,
         "method": name_of(model),
         "parameters": parameters,
+        "threshold": model.threshold_,
         "facts": facts.model_dump(mode="json"),
         "tensors_sha256": hashlib.sha256(payload).hexdigest(),
     }
@@ -111,7 +112,8 @@ def load_model(
         _check_recipe(facts)
         tensors = safetensors.torch.load(payload)  # safe: numbers only, and their sha256 is checked above
         restored: Estimator = kind(**parameters).restore(_finite(tensors), facts)
-        return restored
+        threshold = document.get("threshold", 0.5)
+        return restored if threshold == 0.5 else restored.with_threshold(threshold)
     except ModelFileError:
         raise
     except (FairviewError, KeyError, TypeError, ValueError, RuntimeError, AttributeError) as error:

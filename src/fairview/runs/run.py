@@ -135,6 +135,7 @@ def describe_run(model: Estimator, graph: NodeGraph, identity: str) -> dict[str,
         "epochs": len(getattr(model, "history_", [])),
         "selection_left_out": getattr(model, "selection_notes_", []),
         "notes": list(getattr(model, "notes_", ())),
+        "threshold": model.threshold_,
         "keep_probability": getattr(model, "keep_probability_", None) if isinstance(model, NetworkMethod) else None,
         "threads": model.thread_count(graph) if isinstance(model, NetworkMethod) else None,
         "data": {
@@ -183,7 +184,8 @@ def predictions(model: Method, graph: NodeGraph) -> str:
     """CSV of id, score and prediction; an id that a spreadsheet would take for a formula gets a quote before it."""
     scores = np.asarray(model.predict_proba(graph))[:, 1]
     rows = zip(graph.ids, scores.tolist(), strict=True)
-    lines = ["id,score,prediction"] + [f"{csv_cell(name)},{score:.9g},{int(score > 0.5)}" for name, score in rows]
+    threshold = getattr(model, "threshold_", 0.5)
+    lines = ["id,score,prediction"] + [f"{csv_cell(name)},{score:.9g},{int(score > threshold)}" for name, score in rows]
     return "\n".join(lines) + "\n"
 
 
