@@ -1,0 +1,226 @@
+r"""Is the gap between two groups' rates at most g? An exact test, from the counts of a random sample of each group.
+
+Of n_a sampled nodes of group a, x_a are predicted positive; of n_b of group b, x_b. The hypothesis to be rejected is
+that the gap is larger than g, so that a small p-value speaks for the limit. It has two sides, each with a p-value,
+and both must be rejected; the p-value of the gap is the larger one:
+
+    p_a - p_b > g      rejected if x_a is small beside x_b
+    p_b - p_a > g      the same with the groups exchanged
+
+For one side, tables (x_a, x_b) are put in order by the score statistic of Farrington and Manning (1990),
+
+    T = (x_a/n_a - x_b/n_b - g) / se,     se from the most likely rates with p_a - p_b = g
+
+and the p-value is the chance of a table that speaks for the limit at least as clearly as the observed one does:
+
+    sup over π in C of P(T <= t | p_b = π, p_a = π + g)  +  γ
+
+The supremum is over the rates that the data leave possible: C is an interval that holds the true π with probability
+1 - γ (Berger and Boos, 1994). The set {T <= t} is made to grow with x_b and shrink with x_a; its chance then falls as
+p_a grows and rises as p_b grows, so that no pair of rates with a gap above g can exceed the boundary. The test is
+exact: P(p <= δ) <= δ for every pair of rates beyond the limit and every sample size. Only the supremum is computed
+numerically, over a grid (`POINTS`) that is refined around its maximum.
+
+The x are binomial if the sample comes from an endless population. If it is drawn without replacement from a known
+number of nodes, they are hypergeometric, and less uncertain: `population` gives the numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln, xlogy
+from scipy.stats import beta
+
+from fairview.errors import InputError
+
+NUISANCE = 0.0005
+"""γ: how unlikely the common rate may be outside the interval that is searched; part of every p-value."""
+
+POINTS = 33
+"""Rates in the first grid of the supremum; it is refined once around the largest value."""
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Of one group: how many nodes were sampled, how many of them are predicted positive.
+
+    Attributes:
+        positive: x.
+        nodes: n.
+        population: N, of which the nodes were drawn without replacement; None for an endless one.
+    """
+
+    positive: int
+    nodes: int
+    population: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.positive <= self.nodes or self.nodes < 1:
+            raise InputError(f"gap test: {self.positive} positive of {self.nodes} nodes is no sample of a group.")
+        if self.population is not None and self.population < self.nodes:
+            raise InputError(f"gap test: {self.nodes} nodes can't be drawn from {self.population}.")
+
+    @property
+    def rate(self) -> float:
+        """x / n."""
+        return self.positive / self.nodes
+
+
+def gap_p_value(samples: Sequence[Sample], limit: float) -> float:
+    """The p-value of "the largest gap between two groups is above the limit".
+
+    With several groups every pair must pass, so that the p-value is the largest over the pairs.
+
+    Example:
+        >>> round(gap_p_value([Sample(300, 1000), Sample(310, 1000)], 0.05), 3)
+        0.027
+        >>> gap_p_value([Sample(300, 1000), Sample(310, 1000)], 0.03) < 0.05
+        False
+    """
+    if len(samples) < 2:
+        raise InputError("gap test: at least two groups are needed.")
+    if not 0 < limit < 1:
+        raise InputError(f"gap test: limit {limit}; expected a number between 0 and 1.")
+    return max(max(_one_side(a, b, limit), _one_side(b, a, limit)) for a, b in combinations(samples, 2))
+
+
+def gap_upper_bound(samples: Sequence[Sample], confidence: float) -> float:
+    """The smallest limit that the test confirms with this confidence, to a tenth of a point; 1 if there is none.
+
+    Example:
+        >>> round(gap_upper_bound([Sample(300, 1000), Sample(310, 1000)], 0.95), 3)
+        0.045
+    """
+    steps = 1000
+    below, above = int(steps * largest_gap(samples)), steps  # the test never confirms less than what was observed
+    while above - below > 1:
+        middle = (below + above) // 2
+        if gap_p_value(samples, middle / steps) <= 1 - confidence:
+            above = middle
+        else:
+            below = middle
+    return above / steps
+
+
+def largest_gap(samples: Sequence[Sample]) -> float:
+    """The largest observed difference between two groups' rates."""
+    rates = [sample.rate for sample in samples]
+    return max(rates) - min(rates)
+
+
+def _one_side(a: Sample, b: Sample, limit: float) -> float:
+    """The p-value of "p_a - p_b is above the limit"."""
+    (a_low, a_high), (b_low, b_high) = (_interval(sample, NUISANCE / 2) for sample in (a, b))
+    if a_low - limit > b_high:  # all likely rates are beyond the limit
+        return 1.0
+    if a_high - limit < b_low:  # none are
+        return NUISANCE
+    low, high = max(b_low, a_low - limit, 0.0), min(b_high, a_high - limit, 1 - limit)
+    size, place = POINTS, 0
+    for _ in range(2):
+        rates = np.linspace(low, high, size)
+        chances = _chance(a, b, rates, limit)
+        place = int(np.argmax(chances))
+        low, high = rates[max(place - 1, 0)], rates[min(place + 1, size - 1)]
+    return min(1.0, float(chances[place]) + NUISANCE)
+
+
+def _chance(a: Sample, b: Sample, rates: Array, limit: float) -> Array:
+    """P(T <= t) with group b's rate as given and group a's at the limit above it; a value for each rate."""
+    below = _distribution(b, rates)
+    above = _distribution(a, rates + limit, beyond=(b, rates, limit))
+    most = _most(a, b, below.values, limit)
+    cumulative = np.cumsum(above.chances, axis=1)
+    columns = np.clip(most - above.values[0], -1, above.chances.shape[1] - 1).astype(np.intp)
+    reached = np.where(columns >= 0, np.take_along_axis(cumulative, np.maximum(columns, 0)[None], axis=1), 0.0)
+    return np.asarray((below.chances * reached).sum(axis=1))
+
+
+def _most(a: Sample, b: Sample, values: npt.NDArray[np.int64], limit: float) -> npt.NDArray[np.int64]:
+    """For each count of group b, the largest count of group a with T <= t; -1 if there is none."""
+    observed = _score(np.array([a.positive]), np.array([b.positive]), a.nodes, b.nodes, limit)[0]
+    edge = observed + 1e-9 * (1 + abs(observed))  # the observed table itself is always counted
+    low, high = np.full(len(values), -1), np.full(len(values), a.nodes)
+    while (wide := high - low > 0).any():
+        middle = np.where(wide, (low + high + 1) // 2, np.maximum(low, 0))
+        within = _score(middle, values, a.nodes, b.nodes, limit) <= edge
+        low, high = np.where(wide & within, middle, low), np.where(wide & ~within, middle - 1, high)
+    growing: npt.NDArray[np.int64] = np.maximum.accumulate(low)
+    return growing
+
+
+def _score(x_a: npt.NDArray[np.int64], x_b: npt.NDArray[np.int64], n_a: int, n_b: int, limit: float) -> Array:
+    """T of each table: the root of the likelihood equation in the closed form of Miettinen and Nurminen (1985)."""
+    total, events = n_a + n_b, x_a + x_b
+    c2 = ((n_a + 2 * n_b) * limit - total - events) / (3 * total)
+    c1 = ((n_b * limit - total - 2 * x_b) * limit + events) / (3 * total)
+    c0 = x_b * limit * (1 - limit) / (2 * total)
+    q = c2**3 - 1.5 * c1 * c2 + c0
+    root = np.where(q >= 0, 1.0, -1.0) * np.sqrt(np.maximum(c2**2 - c1, 0.0))
+    cosine = np.divide(q, root**3, out=np.ones_like(q), where=root != 0)
+    angle = (np.pi + np.arccos(np.clip(cosine, -1.0, 1.0))) / 3
+    rate = np.clip(2 * root * np.cos(angle) - c2, 0.0, 1 - limit)
+    variance = rate * (1 - rate) / n_b + (rate + limit) * (1 - rate - limit) / n_a
+    return np.asarray((x_a / n_a - x_b / n_b - limit) / np.sqrt(np.maximum(variance, 1e-300)))
+
+
+@dataclass(frozen=True)
+class _Distribution:
+    """Counts that are not next to impossible, and the chance of each, a row for each rate."""
+
+    values: npt.NDArray[np.int64]
+    chances: Array
+
+
+def _distribution(sample: Sample, rates: Array, beyond: tuple[Sample, Array, float] | None = None) -> _Distribution:
+    """Binomial, or hypergeometric with a population.
+
+    Args:
+        sample: of the group.
+        rates: of its population; with `beyond`, they were moved above those of another group.
+        beyond: the other group, its rates, and the limit: in a finite population the first count beyond it is meant.
+    """
+    n, total = sample.nodes, sample.population
+    spread = 9 * np.sqrt(n * 0.25) + 9  # what lies outside has a chance below 1e-15
+    first = int(max(0, np.floor(n * max(rates.min(), 0.0) - spread)))
+    last = int(min(n, np.ceil(n * min(rates.max(), 1.0) + spread)))
+    values = np.arange(first, last + 1)
+    if total is None:
+        p = np.clip(rates, 0.0, 1.0)[:, None]
+        log = _log_choose(n, values) + xlogy(values, p) + xlogy(n - values, 1 - p)
+        return _Distribution(values, np.exp(log))
+    if beyond is None:
+        marked = np.rint(rates * total)
+    else:
+        other, other_rates, limit = beyond
+        other_rates = np.rint(other_rates * other.population) / other.population if other.population else other_rates
+        marked = np.floor(total * (other_rates + limit) + 1e-9) + 1
+    marked = np.clip(marked, 0, total)[:, None]
+    possible = (values <= marked) & (n - values <= total - marked)
+    log = _log_choose(marked, np.minimum(values, marked)) - _log_choose(total, n)
+    log = log + _log_choose(total - marked, np.minimum(n - values, total - marked))
+    return _Distribution(values, np.where(possible, np.exp(log), 0.0))
+
+
+def _interval(sample: Sample, level: float) -> tuple[float, float]:
+    """Clopper and Pearson's interval for a rate; for a finite population it is wider than need be.
+
+    There it also holds the rates on either side of it, so that no count between two rates is left out.
+    """
+    x, n = sample.positive, sample.nodes
+    between = 2 / sample.population if sample.population else 0.0
+    low = float(beta.ppf(level / 2, x, n - x + 1)) if x else 0.0
+    high = float(beta.ppf(1 - level / 2, x + 1, n - x)) if x < n else 1.0
+    return low - between, high + between
+
+
+def _log_choose(n: npt.ArrayLike, k: npt.ArrayLike) -> Array:
+    n, k = np.asarray(n, dtype=np.float64), np.asarray(k, dtype=np.float64)
+    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
