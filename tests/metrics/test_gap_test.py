@@ -49,7 +49,7 @@ def brute_force(a, b, limit, *, points=400):
     """The same p-value from every table and a fine grid of rates, without windows, refinement or closed sums."""
     n_a, n_b = a.nodes, b.nodes
     every = np.array(list(tables(n_a, n_b)))
-    score = gap_test._score(every[:, 0], every[:, 1], n_a, n_b, limit)
+    score = gap_test.score_statistic(every[:, 0], every[:, 1], n_a, n_b, limit)
     at = score[(every[:, 0] == a.positive) & (every[:, 1] == b.positive)][0]
     inside = (score <= at + 1e-9 * (1 + abs(at))).reshape(n_a + 1, n_b + 1)
     most = np.maximum.accumulate(inside.sum(axis=0))  # as many counts of group a as are inside, growing with b

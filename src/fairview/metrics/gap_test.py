@@ -145,19 +145,23 @@ def _chance(a: Sample, b: Sample, rates: Array, limit: float) -> Array:
 
 def _most(a: Sample, b: Sample, values: npt.NDArray[np.int64], limit: float) -> npt.NDArray[np.int64]:
     """For each count of group b, the largest count of group a with T <= t; -1 if there is none."""
-    observed = _score(np.array([a.positive]), np.array([b.positive]), a.nodes, b.nodes, limit)[0]
+    observed = score_statistic(np.array([a.positive]), np.array([b.positive]), a.nodes, b.nodes, limit)[0]
     edge = observed + 1e-9 * (1 + abs(observed))  # the observed table itself is always counted
     low, high = np.full(len(values), -1), np.full(len(values), a.nodes)
     while (wide := high - low > 0).any():
         middle = np.where(wide, (low + high + 1) // 2, np.maximum(low, 0))
-        within = _score(middle, values, a.nodes, b.nodes, limit) <= edge
+        within = score_statistic(middle, values, a.nodes, b.nodes, limit) <= edge
         low, high = np.where(wide & within, middle, low), np.where(wide & ~within, middle - 1, high)
     growing: npt.NDArray[np.int64] = np.maximum.accumulate(low)
     return growing
 
 
-def _score(x_a: npt.NDArray[np.int64], x_b: npt.NDArray[np.int64], n_a: int, n_b: int, limit: float) -> Array:
-    """T of each table: the root of the likelihood equation in the closed form of Miettinen and Nurminen (1985)."""
+def score_statistic(x_a: npt.ArrayLike, x_b: npt.ArrayLike, n_a: int, n_b: int, limit: float) -> Array:
+    """T of each table: the root of the likelihood equation in the closed form of Miettinen and Nurminen (1985).
+
+    On large samples Φ(T) is close to the p-value of one side, without the search for the supremum.
+    """
+    x_a, x_b = np.asarray(x_a, dtype=np.float64), np.asarray(x_b, dtype=np.float64)
     total, events = n_a + n_b, x_a + x_b
     c2 = ((n_a + 2 * n_b) * limit - total - events) / (3 * total)
     c1 = ((n_b * limit - total - 2 * x_b) * limit + events) / (3 * total)

@@ -1,0 +1,279 @@
+"""Which candidate is certified, and which of those is the most useful? A sequence of exact tests, fixed in advance.
+
+A candidate is a model with a threshold. The nodes that models were fitted and ranked on say how likely each candidate
+is to pass, and how useful it is; from that a short sequence is made: the most useful candidate among the all but
+certain ones first, then among those that are a little less certain, and so on. The certification nodes have no part in
+it. Then each candidate of the sequence is tested on them at the full level δ = 1 - confidence, until the first fails.
+
+Whatever the sequence, the chance that any candidate beyond the limit passes is at most δ: the first such candidate must
+pass its own test before a later one is looked at. So the most useful of those that passed may be taken, and usefulness
+may even be measured on the certification nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import norm
+
+from fairview.metrics.gap_test import Sample, gap_p_value, gap_upper_bound, largest_gap, score_statistic
+from fairview.tuning.counts import cells_of, positive_counts, utility_of
+from fairview.tuning.holdout import Holdout
+from fairview.tuning.limits import CONDITIONS, Limit
+
+LEVELS = (1e-6, 1e-4, 1e-3, 0.01, 0.05, 0.2, 0.5, 1.0, 2.0, 5.0)
+"""Expected p-values, as multiples of δ, up to which the steps of the sequence go."""
+
+LEAST_GAIN = 0.5
+"""Of what the most useful candidate gains over the majority answer; less useful ones are not worth a certificate."""
+
+POWER = 0.8
+"""How likely a certificate should be with the number of nodes that a refusal names."""
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The scores of a fitted model: one for every node, between 0 and 1, and its AUC on the tuning and the val nodes."""
+
+    scores: Array
+    tuning_auc: float
+    val_auc: float
+
+
+@dataclass(frozen=True)
+class Tested:
+    """What the certification nodes say about one candidate and one limit.
+
+    Attributes:
+        limit: what was asked for.
+        estimate: the observed gap.
+        p_value: of "the gap is above the limit".
+        samples: of each group, for each condition of the gap.
+    """
+
+    limit: Limit
+    estimate: float
+    p_value: float
+    samples: tuple[tuple[Sample, ...], ...]
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes the test looked at."""
+        return sum(sample.nodes for samples in self.samples for sample in samples)
+
+    def upper_bound(self, confidence: float) -> float:
+        """The smallest limit that this candidate alone would be certified for."""
+        return max(gap_upper_bound(samples, confidence) for samples in self.samples)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the rule says for some limits.
+
+    Attributes:
+        sequence: the candidates in the order of their tests; those behind the first failure were not tested.
+        tested: of each tested candidate, the test of each limit.
+        chosen: the most useful of those that passed; None is a refusal.
+    """
+
+    sequence: tuple[int, ...]
+    tested: tuple[tuple[Tested, ...], ...]
+    chosen: int | None
+
+    @property
+    def certified(self) -> tuple[int, ...]:
+        """The candidates that passed."""
+        passed = len(self.tested) - (not self.last_passed)
+        return self.sequence[:passed]
+
+    last_passed: bool = field(default=True)
+
+
+class Candidates:
+    """Models with thresholds, counted once on the nodes that rank, test and judge them.
+
+    Args:
+        models: scores by trial.
+        holdout: the division of the nodes.
+        utility: what is to be large.
+        limits: the gaps that matter.
+        population: `new` or `graph`, see `fairview.tune`.
+    """
+
+    def __init__(
+        self, models: Sequence[Scored], holdout: Holdout, *, utility: str, limits: Sequence[Limit], population: str
+    ) -> None:
+        self.holdout, self.utility, self.population = holdout, utility, population
+        self.conditions = tuple(dict.fromkeys(label for limit in limits for label in CONDITIONS[limit.gap]))
+        graph, design, learning = holdout.graph, holdout.design, holdout.learning
+        val = np.flatnonzero(graph.split("val") & graph.labelled)
+        trials, thresholds, tuning, judged = [], [], [], []
+        expected: dict[int | None, list[Array]] = {label: [] for label in self.conditions}
+        positive: dict[int | None, list[npt.NDArray[np.int64]]] = {label: [] for label in self.conditions}
+        for number, model in enumerate(models):
+            levels = candidate_thresholds(model.scores[learning])
+            on_tuning, on_val = (cells_of(model.scores, graph, rows, levels) for rows in (holdout.tuning, val))
+            on_learning = cells_of(model.scores, design, learning, levels)
+            for label in self.conditions:
+                yes, nodes = positive_counts(on_learning, label)
+                expected[label].append(np.divide(yes, nodes, out=np.full(yes.shape, np.nan), where=nodes > 0))
+                found = cells_of(model.scores, graph, holdout.certifying(label), levels)
+                positive[label].append(positive_counts(found, label)[0])
+            if utility == "auc":
+                tuning.append(np.full(len(levels), model.tuning_auc))
+                judged.append(np.full(len(levels), model.val_auc))
+            else:
+                tuning.append(utility_of(on_tuning, utility))
+                judged.append(utility_of(on_val, utility))
+            trials.append(np.full(len(levels), number))
+            thresholds.append(levels)
+        self.trials, self.thresholds = np.concatenate(trials), np.concatenate(thresholds)
+        self.tuning_utility, self.val_utility = np.concatenate(tuning), np.concatenate(judged)
+        self.expected_rates = {label: np.concatenate(each) for label, each in expected.items()}
+        self.positive = {label: np.concatenate(each) for label, each in positive.items()}
+        self._p_values: dict[tuple[int, Limit], Tested] = {}
+
+    def __len__(self) -> int:
+        return len(self.trials)
+
+    @cached_property
+    def majority_utility(self) -> float:
+        """Of the answer that most tuning labels have, for everybody."""
+        labels = self.holdout.graph.labels[self.holdout.tuning]
+        share = float(np.mean(labels == 1)) if len(labels) else 0.5
+        return {
+            "balanced_accuracy": 0.5,
+            "auc": 0.5,
+            "accuracy": max(share, 1 - share),
+            "f1": 2 * share / (1 + share) if share >= 0.5 else 0.0,
+        }[self.utility]
+
+    def test(self, candidate: int, limit: Limit) -> Tested:
+        """The exact test on the certification nodes."""
+        key = (candidate, limit)
+        if key not in self._p_values:
+            samples = tuple(self._samples(candidate, label) for label in CONDITIONS[limit.gap])
+            p_value = max(gap_p_value(each, limit.limit) for each in samples) if limit.limit is not None else np.nan
+            self._p_values[key] = Tested(limit, max(map(largest_gap, samples)), p_value, samples)
+        return self._p_values[key]
+
+    def _samples(self, candidate: int, label: int | None) -> tuple[Sample, ...]:
+        return tuple(self.holdout.samples(self.positive[label][candidate], label, self.population))
+
+    def expected_p_values(self, limits: Sequence[Limit]) -> Array:
+        """What each candidate's p-value would be if the certification nodes had the rates of the learning nodes."""
+        expected = np.zeros(len(self))
+        for limit in limits:
+            for label in CONDITIONS[limit.gap]:
+                codes = self.holdout.graph.sensitive[self.holdout.certifying(label)]
+                sizes = np.bincount(codes, minlength=len(self.holdout.graph.groups))
+                rates = self.expected_rates[label]
+                for a, b in combinations(np.flatnonzero(sizes), 2):
+                    for one, other in ((a, b), (b, a)):
+                        n, m = int(sizes[one]), int(sizes[other])
+                        z = score_statistic(n * rates[:, one], m * rates[:, other], n, m, float(limit.limit or 0))
+                        expected = np.maximum(expected, np.where(np.isnan(z), 1.0, norm.cdf(z)))
+        return expected
+
+    def sequence(self, limits: Sequence[Limit], level: float) -> tuple[int, ...]:
+        """The candidates to test, the surest first, each more useful than the one before."""
+        useful = self.worthwhile
+        if not len(useful):
+            return ()
+        expected = self.expected_p_values(limits)[useful]
+        steps = [int(np.argmin(expected))]
+        for multiple in LEVELS:
+            within = np.flatnonzero(expected <= multiple * level)
+            if len(within):
+                steps.append(int(within[np.argmax(self.tuning_utility[useful[within]])]))
+        rising = [steps[0]]
+        for step in steps[1:]:
+            if self.tuning_utility[useful[step]] > self.tuning_utility[useful[rising[-1]]]:
+                rising.append(step)
+        return tuple(int(useful[step]) for step in rising)
+
+    @cached_property
+    def worthwhile(self) -> npt.NDArray[np.intp]:
+        """The candidates that are useful enough to be worth a certificate."""
+        best = np.nanmax(self.tuning_utility)
+        least = self.majority_utility + LEAST_GAIN * (best - self.majority_utility)
+        return np.flatnonzero((self.tuning_utility >= least) & (best > self.majority_utility))
+
+    def choose(self, limits: Sequence[Limit], confidence: float) -> Choice:
+        """Test the sequence until the first failure, and take the most useful candidate that passed."""
+        level = 1 - confidence
+        sequence = self.sequence(limits, level)
+        tested: list[tuple[Tested, ...]] = []
+        for candidate in sequence:
+            tests = tuple(self.test(candidate, limit) for limit in limits)
+            tested.append(tests)
+            if max(test.p_value for test in tests) > level:
+                break
+        last_passed = bool(tested) and max(test.p_value for test in tested[-1]) <= level
+        passed = sequence[: len(tested) - (not last_passed)] if tested else ()
+        chosen = max(passed, key=lambda candidate: self.val_utility[candidate], default=None)
+        return Choice(sequence, tuple(tested), chosen, last_passed)
+
+    def nodes_needed(self, tests: Sequence[Tested], confidence: float) -> int | None:
+        """About how many certification nodes would certify this candidate, if its gap is what it looks like."""
+        wanted = norm.ppf(confidence) + norm.ppf(POWER)
+        factor = 1.0
+        for test in tests:
+            for samples in test.samples:
+                for a, b in combinations(samples, 2):
+                    for one, other in ((a, b), (b, a)):
+                        z = -float(
+                            score_statistic(one.positive, other.positive, one.nodes, other.nodes, float(test.limit.limit or 0))
+                        )
+                        if z <= 0:
+                            return None
+                        factor = max(factor, (wanted / z) ** 2)
+        return int(np.ceil(factor * max(test.nodes for test in tests)))
+
+
+def candidate_thresholds(scores: Array) -> Array:
+    """One half, and the scores that 5, 10, ..., 95 % of the nodes lie above; ascending, below 1.
+
+    Example:
+        >>> candidate_thresholds(np.linspace(0, 1, 101))[:3].round(2).tolist()
+        [0.05, 0.1, 0.15]
+    """
+    quantiles = np.quantile(scores, np.arange(1, 20) / 20, method="lower") if len(scores) else np.empty(0)
+    levels = np.unique(np.append(quantiles, 0.5))
+    return np.asarray(levels[(levels >= 0) & (levels < 1)])
+
+
+def knee(utility: Array, gap: Array) -> int:
+    """The candidate furthest above the line from the smallest gap to the largest utility, both on a scale of 0 to 1.
+
+    Example:
+        >>> knee(np.array([0.5, 0.68, 0.7]), np.array([0.0, 0.02, 0.2]))
+        1
+    """
+    ends = [int(np.lexsort((-utility, gap))[0]), int(np.lexsort((gap, -utility))[0])]
+    spread = [max(float(np.ptp(values[ends])), 1e-12) for values in (utility, gap)]
+    rise = (utility - utility[ends[0]]) / spread[0]
+    run = (gap - gap[ends[0]]) / spread[1]
+    between = (gap >= gap[ends[0]]) & (gap <= gap[ends[1]])
+    return int(np.argmax(np.where(between, rise - run, -np.inf)))
+
+
+def as_json(test: Tested, confidence: float) -> dict[str, Any]:
+    """A test as in `tune.json` and `certificate.json`."""
+    return {
+        "gap": test.limit.gap,
+        "limit": test.limit.limit,
+        "estimate": test.estimate,
+        "upper_bound": test.upper_bound(confidence),
+        "p_value": None if test.limit.limit is None else test.p_value,
+        "confidence": confidence,
+        "nodes": test.nodes,
+    }
