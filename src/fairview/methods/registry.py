@@ -117,6 +117,12 @@ METHODS = Registry(
             summary="Blanks out the channels most correlated with the sensitive attribute, then trains a plain model.",
         ),
         MethodEntry(
+            name="parity",
+            words="parity",
+            target="fairview.methods.parity:Parity",
+            summary="Splines of the table and its neighbourhood, with the distance between the groups' scores in the loss.",
+        ),
+        MethodEntry(
             name="nifty",
             words="NIFTY",
             target="fairview.methods.nifty:NIFTY",
