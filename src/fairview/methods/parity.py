@@ -37,6 +37,9 @@ from fairview.training.state import State
 Reals = npt.NDArray[np.float64]
 
 WEIGHTS = ("statistical_parity_weight", "equal_opportunity_weight", "equalized_odds_weight")
+TOLERANCE = 1e-7
+"""A penalised fit ends where a step gains less, relative to the objective."""
+
 FEW = 50
 """Nodes of a group in the penalty below which a note says so."""
 
@@ -292,7 +295,7 @@ class _Fitting:
                 plain = regularised(head, alone, self.z[: len(self.train)], model.l2)
                 start = head.start([model.seed, restart])
                 self._starts[restart] = minimised(
-                    plain, start, max_iterations=model.max_iterations, gradient_tolerance=1e-6
+                    plain, start, max_iterations=model.max_iterations, tolerance=TOLERANCE
                 )
             start, factor = self._starts[restart], None
         else:
@@ -300,7 +303,7 @@ class _Fitting:
         if not penalised:
             return start
         function = regularised(head, objective, self.z, model.l2)
-        return minimised(function, start, max_iterations=model.max_iterations, gradient_tolerance=1e-6, factor=factor)
+        return minimised(function, start, max_iterations=model.max_iterations, tolerance=TOLERANCE, factor=factor)
 
     def contrasts(self, model: Parity) -> tuple[Reals, list[str]]:
         """The penalties' contrasts side by side, each scaled by its weight; and what to say of them."""

@@ -130,7 +130,7 @@ def minimised(
     start: Reals,
     *,
     max_iterations: int,
-    gradient_tolerance: float,
+    tolerance: float,
     factor: Reals | None = None,
 ) -> Reals:
     """L-BFGS from a start; with an upper triangular R, R'R about the second derivative, in the coordinates R θ.
@@ -144,7 +144,7 @@ def minimised(
         value, gradient = function(start + solve_triangular(factor, q, check_finite=False))
         return value, solve_triangular(factor, gradient, trans="T", check_finite=False)
 
-    options = {"maxiter": max_iterations, "maxcor": _MEMORY, "ftol": 0.0, "gtol": gradient_tolerance}
+    options = {"maxiter": max_iterations, "maxcor": _MEMORY, "ftol": tolerance, "gtol": 1e-10}
     q = minimize(turned, np.zeros(len(start)), jac=True, method="L-BFGS-B", options=options).x
     return start + (q if factor is None else solve_triangular(factor, q, check_finite=False))
 
@@ -173,7 +173,7 @@ def plain_model(z: Reals, signs: Reals, weights: Reals, l2: float) -> PlainModel
     function = regularised(head, objective, z, l2)
     theta = np.zeros(head.size)
     if head.width > WIDEST:
-        return PlainModel(minimised(function, theta, max_iterations=10_000, gradient_tolerance=1e-9), None)
+        return PlainModel(minimised(function, theta, max_iterations=10_000, tolerance=0.0), None)
     with_bias = np.hstack([z, np.ones((len(z), 1))])
     ridge = np.diag(np.where(head.biases, _LEAST_CURVATURE, max(2 * l2, _LEAST_CURVATURE)))
     for _ in range(100):
