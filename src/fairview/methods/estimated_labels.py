@@ -37,7 +37,7 @@ def estimated_labels(plain: PlainModel, z: Reals, labelled: Reals, signs: Reals,
     if slope == 0.0:
         height = float(logit(share))
     odds = slope * (z @ plain.theta[:-1] + plain.theta[-1]) + height
-    return shifted_to_its_share(odds, share)
+    return shifted_to_its_share(np.asarray(odds), share)
 
 
 def leave_one_out_scores(plain: PlainModel, z: Reals, signs: Reals, weights: Reals) -> Reals:
@@ -45,7 +45,7 @@ def leave_one_out_scores(plain: PlainModel, z: Reals, signs: Reals, weights: Rea
 
     Rad and Maleki, *A scalable estimate of the out-of-sample prediction error*, 2020.
     """
-    scores = z @ plain.theta[:-1] + plain.theta[-1]
+    scores: Reals = z @ plain.theta[:-1] + plain.theta[-1]
     if plain.factor is None:
         return scores
     with_bias = np.hstack([z, np.ones((len(z), 1))])
@@ -65,9 +65,9 @@ def shifted_to_its_share(odds: Reals, share: float) -> Reals:
         share: that share.
 
     Example:
-        >>> odds = np.repeat([-2.0, 2.0], [90, 10])  # as if half were positive, but most scores are low
-        >>> shifted_to_its_share(odds, 0.5).mean().round(3)
-        0.0
+        >>> odds = np.repeat([-2.0, 2.0], [70, 30])  # right for even shares, but most are low
+        >>> round(float(shifted_to_its_share(odds, 0.5).mean()), 3)
+        0.237
     """
     found = share
     for _ in range(200):
@@ -75,4 +75,5 @@ def shifted_to_its_share(odds: Reals, share: float) -> Reals:
         before, found = found, float(np.clip(expit(odds + shift).mean(), 0.01, 0.99))
         if abs(found - before) < 1e-6:
             break
-    return expit(odds + logit(found) - logit(share))
+    shifted: Reals = expit(odds + logit(found) - logit(share))
+    return shifted

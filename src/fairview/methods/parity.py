@@ -6,13 +6,11 @@ adversary. The group is needed of nodes that the penalty sees, never of those th
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from pydantic import Field
 from scipy.special import expit
@@ -20,45 +18,19 @@ from scipy.special import expit
 from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
 from fairview.errors import InputError, did_you_mean, option, quoted
-from fairview.groups import UNKNOWN
-from fairview.methods.contract import Facts, Probabilities, channels_seen, features_like, require_fitted, training_rows
-from fairview.methods.estimated_labels import estimated_labels
+from fairview.methods.contract import Facts, Probabilities, channels_seen, features_like, require_fitted
+from fairview.methods.contributions import Contribution, Contributions
 from fairview.methods.estimator import Estimator, require_like
 from fairview.methods.parameters import Count, Seed, Weight
 from fairview.methods.parity_features import GraphFeatures, OwnBasis
-from fairview.methods.parity_heads import Head, LinearHead, MlpHead, PlainModel, minimised, plain_model, regularised
-from fairview.methods.parity_objective import ParityObjective, Penalty, balanced_weights, group_contrasts
+from fairview.methods.parity_fitting import SHARED, Fitting, Prepared, make_head
+from fairview.methods.parity_objective import Penalty, Reals
+from fairview.methods.parity_penalty import WEIGHTS
 from fairview.methods.settings import check_settings
 from fairview.methods.spline_features import SplineFeatures
 from fairview.progress import track
 from fairview.propagation.operators import Operator, OperatorKind
 from fairview.training.state import State
-
-Reals = npt.NDArray[np.float64]
-
-WEIGHTS = ("statistical_parity_weight", "equal_opportunity_weight", "equalized_odds_weight")
-TOLERANCE = 1e-7
-"""A penalised fit ends where a step gains less, relative to the objective."""
-
-FEW = 50
-"""Nodes of a group in the penalty below which a note says so."""
-
-
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """The columns that models of one graph share, whatever their weights: made by `Parity.prepare`, taken by `fit`.
-
-    Attributes:
-        features: the fitted map from a graph to columns.
-        z: the graph's columns.
-        graph: whose channels and links they were made of.
-        settings: the parameters that they depend on.
-    """
-
-    features: GraphFeatures
-    z: Reals
-    graph: NodeGraph
-    settings: Mapping[str, Any]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -133,9 +105,14 @@ class Parity(Estimator):
             prepared: what `prepare` returned for this graph, so that its columns are not made again.
         """
         check_settings(type(self), self.get_params(deep=False))
-        fitting = _Fitting(self, graph, prepared)
-        with track("Parity", fitting.steps(self)) as advance:
-            fitting.finish(self, advance)
+        fitting = Fitting(self, graph, prepared)
+        with track("Parity", fitting.descents()) as advance:
+            learnt = fitting.heads(self, advance)
+        return self._keep(fitting, *learnt)
+
+    def _keep(self, fitting: Fitting, weights: Reals, notes: tuple[str, ...]) -> Self:
+        self.weights_, self.features_, self.notes_ = weights, fitting.features, notes
+        self.facts_ = Facts.of(fitting.graph, fitting.features.channels)
         return self
 
     def path(
@@ -162,16 +139,14 @@ class Parity(Estimator):
         """
         if of not in WEIGHTS:
             raise InputError(f"of: no weight '{of}'.{did_you_mean(of, WEIGHTS)}")
-        models = [copy.copy(self).set_params(**{of: float(weight)}) for weight in weights]
+        models = [type(self)(**self.get_params() | {of: float(weight)}) for weight in weights]
         for model in models:
             check_settings(type(model), model.get_params(deep=False))
         if not models:
             return []
-        fitting = _Fitting(self, graph, prepared)
-        with track("Parity", sum(map(fitting.steps, models))) as advance:
-            for model in models:
-                fitting.finish(model, advance)
-        return models
+        fitting = Fitting(self, graph, prepared)
+        with track("Parity", len(models) * fitting.descents()) as advance:
+            return [model._keep(fitting, *fitting.heads(model, advance)) for model in models]
 
     def prepare(self, graph: NodeGraph) -> Prepared:
         """The columns of a graph, for many fits.
@@ -186,13 +161,15 @@ class Parity(Estimator):
                 "Parity: the graph has no channel but those of the sensitive attribute; pass more channels, or "
                 f"{option('sensitive_channels', True)}."
             )
-        basis = self.basis
-        if isinstance(basis, str):
-            knots = self.knots if basis == "splines" else 0
+        basis: SplineFeatures | OwnBasis
+        if isinstance(self.basis, str):
+            knots = self.knots if self.basis == "splines" else 0
             basis = SplineFeatures.fit(features_like(graph, channels), knots=knots)
+        else:
+            basis = self.basis
         operator = Operator(kind=self.operator, self_loops=float(self.self_loops))
         features, z = GraphFeatures.fit(graph, basis, channels, operator, self.hops)
-        return Prepared(features, z, graph, {name: getattr(self, name) for name in _SHARED})
+        return Prepared(features, z, graph, {name: getattr(self, name) for name in SHARED})
 
     def predict_proba(self, graph: NodeGraph) -> Probabilities:
         require_fitted(self)
@@ -201,12 +178,60 @@ class Parity(Estimator):
 
     def _logits(self, z: Reals) -> Reals:
         """The mean over the restarts."""
-        head = self._head(self.features_.width)
+        head = make_head(self, self.features_.width)
         found: Reals = np.mean([head.scores(theta, z) for theta in self.weights_], axis=0)
         return found
 
-    def _head(self, width: int) -> LinearHead | MlpHead:
-        return LinearHead(width) if self.head == "linear" else MlpHead(width, self.hidden)
+    def contributions(
+        self, graph: NodeGraph, *, split: str = "test", groups: tuple[str, str] | None = None
+    ) -> Contributions:
+        """Each channel's and hop's part of the score, and of the gap between two groups' mean scores.
+
+        Args:
+            graph: with the groups of the nodes that are compared.
+            split: `train`, `val`, `test`, or `all`.
+            groups: which two; those whose mean logits differ most by default.
+
+        Raises:
+            InputError: the head is no sum over channels, or there are no two groups to compare.
+
+        Example:
+            >>> import fairview as fv
+            >>> graph = fv.load_dataset("german")
+            >>> found = fv.Parity(hops=0, statistical_parity_weight=0).fit(graph).contributions(graph)
+            >>> found.rows[0].channel, found.groups
+            ('Single', ('Male', 'Female'))
+        """
+        require_fitted(self)
+        if self.head != "linear":
+            raise InputError(
+                f"contributions: the score of head='{self.head}' is no sum over channels; fit a model with "
+                f"{option('head', 'linear')}."
+            )
+        graph, _ = with_default_split(graph)
+        rows = graph.split(split)
+        found = [name for code, name in enumerate(graph.groups) if (rows & (graph.sensitive == code)).any()]
+        absent = [name for name in groups or () if name not in found]
+        if absent or len(found) < 2:
+            known = f"there are {quoted(found)}" if found else "there is none"
+            raise InputError(f"contributions: two groups with nodes in '{split}' are needed; {known}.")
+        names, owner = self.features_.owners()
+        parts = self.features_(graph)[rows] * self.weights_[0, :-1]
+        by_place = np.zeros((len(parts), (self.hops + 1) * len(names)))
+        for column, place in enumerate(owner):
+            by_place[:, place] += parts[:, column]
+        codes = graph.sensitive[rows]
+        means = {name: by_place[codes == graph.groups.index(name)].mean(axis=0) for name in found}
+        if groups is None:
+            ordered = sorted(found, key=lambda name: means[name].sum())
+            groups = ordered[-1], ordered[0]
+        scores, gaps = np.abs(by_place).mean(axis=0), means[groups[0]] - means[groups[1]]
+        table = [
+            Contribution(names[place % len(names)], place // len(names), float(scores[place]), float(gaps[place]))
+            for place in np.argsort(-np.abs(gaps), kind="stable")
+        ]
+        counts = [int((codes == graph.groups.index(name)).sum()) for name in groups]
+        return Contributions(tuple(table), groups, float(gaps.sum()), split, (counts[0], counts[1]))
 
     def tensors(self) -> State:
         require_fitted(self)
@@ -214,18 +239,21 @@ class Parity(Estimator):
 
     def restore(self, tensors: State, facts: Facts) -> Self:
         check_settings(type(self), self.get_params(deep=False))
-        own = callable(self.basis)
-        basis = self.basis if callable(self.basis) else SplineFeatures.restore(tensors, len(facts.channels))
-        per_hop = tensors["centre"].numel() // (self.hops + 1) if own else len(basis.channel_of)
-        width = per_hop * (self.hops + 1)
+        splines = {name: tensor for name, tensor in tensors.items() if name.startswith("splines.")}
+        basis: SplineFeatures | OwnBasis
+        if isinstance(self.basis, str):
+            basis = SplineFeatures.restore(splines, len(facts.channels))
+            width = len(basis.channel_of) * (self.hops + 1)
+        else:
+            basis, width = self.basis, tensors["centre"].numel()
         rows = self.restarts if self.head == "mlp" else 1
         number = torch.empty((), dtype=torch.float64, device="meta")
         pattern = {
-            "weights": number.expand(rows, self._head(width).size),
+            "weights": number.expand(rows, make_head(self, width).size),
             "centre": number.expand(width),
             "scale": number.expand(width),
         }
-        require_like({name: t for name, t in tensors.items() if own or not name.startswith("splines.")}, pattern)
+        require_like(tensors, pattern | (splines if isinstance(self.basis, str) else {}))
         scale = tensors["scale"].numpy()
         if (scale <= 0).any():
             raise ValueError("the columns' scale is not above 0")
@@ -233,148 +261,3 @@ class Parity(Estimator):
         self.features_ = GraphFeatures(basis, facts.channels, operator, self.hops, tensors["centre"].numpy(), scale)
         self.weights_, self.facts_ = tensors["weights"].numpy(), facts
         return self
-
-
-_SHARED = ("basis", "knots", "operator", "self_loops", "sensitive_channels")
-
-
-class _Fitting:
-    """What models of one graph that differ in their weights share: columns, labels, groups, the plain model."""
-
-    def __init__(self, method: Parity, graph: NodeGraph, prepared: Prepared | None) -> None:
-        self.graph, self.notes = with_default_split(graph)
-        self.method = method
-        train = training_rows(self.graph)
-        self.held_out = np.zeros(self.graph.num_nodes, dtype=np.bool_)
-        for name, mask in self.graph.splits.items():
-            self.held_out |= mask & (name != "train")
-        grouped = np.flatnonzero((self.graph.sensitive != UNKNOWN) & ~self.held_out)
-        prepared = method.prepare(graph) if prepared is None else _checked(prepared, method, graph)
-        self.features = prepared.features.up_to(method.hops)
-        # the rows that count, each once: the train split first
-        rest = grouped[~np.isin(grouped, train)]
-        self.rows = np.concatenate([train, rest])
-        self.z = prepared.z[self.rows, : self.features.width]
-        self.train = np.arange(len(train))
-        known = self.graph.sensitive[self.rows] != UNKNOWN
-        self.grouped = np.flatnonzero(known)
-        self.codes = self.graph.sensitive[self.rows[self.grouped]]
-        positive = self.graph.labels[train] == 1
-        self.signs = np.where(positive, 1.0, -1.0)
-        self.label_weights = (
-            balanced_weights(positive) if method.class_balanced else np.full(len(train), 1 / len(train))
-        )
-        self.plain: PlainModel = plain_model(self.z[self.train], self.signs, self.label_weights, method.l2)
-        self._positives: Reals | None = None
-        self._starts: dict[int, Reals] = {}
-
-    def steps(self, model: Parity) -> int:
-        return model.restarts if model.head == "mlp" else 1
-
-    def finish(self, model: Parity, advance: Any) -> None:
-        """Set what `fit` learns; nothing is set before all of it is there."""
-        contrasts, notes = self.contrasts(model)
-        objective = ParityObjective(self.train, self.signs, self.label_weights, self.grouped, contrasts, model.penalty)
-        weights = []
-        for restart in range(self.steps(model)):
-            weights.append(self.minimum(model, objective, restart))
-            advance(1)
-        model.weights_, model.features_ = np.stack(weights), self.features
-        model.facts_ = Facts.of(self.graph, self.features.channels)
-        model.notes_ = (*self.notes, *notes)
-
-    def minimum(self, model: Parity, objective: ParityObjective, restart: int) -> Reals:
-        """θ of one head."""
-        head: Head = model._head(self.features.width)
-        penalised = objective.contrasts.shape[1] > 0
-        if isinstance(head, MlpHead):
-            if restart not in self._starts:
-                alone = ParityObjective(
-                    self.train, self.signs, self.label_weights, self.grouped[:0], np.empty((0, 0)), model.penalty
-                )
-                plain = regularised(head, alone, self.z[: len(self.train)], model.l2)
-                start = head.start([model.seed, restart])
-                self._starts[restart] = minimised(
-                    plain, start, max_iterations=model.max_iterations, tolerance=TOLERANCE
-                )
-            start, factor = self._starts[restart], None
-        else:
-            start, factor = self.plain.theta, self.plain.factor
-        if not penalised:
-            return start
-        function = regularised(head, objective, self.z, model.l2)
-        return minimised(function, start, max_iterations=model.max_iterations, tolerance=TOLERANCE, factor=factor)
-
-    def contrasts(self, model: Parity) -> tuple[Reals, list[str]]:
-        """The penalties' contrasts side by side, each scaled by its weight; and what to say of them."""
-        terms: list[tuple[float, Literal["all", "positives", "negatives"]]] = [
-            (model.statistical_parity_weight, "all"),
-            (model.equal_opportunity_weight + model.equalized_odds_weight / 2, "positives"),
-            (model.equalized_odds_weight / 2, "negatives"),
-        ]
-        terms = [(weight, which) for weight, which in terms if weight > 0]
-        if not terms:
-            return np.empty((len(self.grouped), 0)), []
-        found = np.unique(self.codes)
-        if len(found) < 2:
-            asked = next(name for name in WEIGHTS if getattr(model, name) > 0)
-            raise InputError(
-                f"Parity: {asked}={getattr(model, asked):g} compares groups, but of the nodes that are not held out "
-                f"{_named(self.graph, found)} of '{self.graph.sensitive_name}'. Tell the group of more nodes, or pass "
-                f"{option(asked, 0)}."
-            )
-        notes = []
-        sizes = np.bincount(self.codes, minlength=len(self.graph.groups))
-        for name, size in zip(self.graph.groups, sizes, strict=True):
-            if size == 0:
-                notes.append(f"Group '{name}' has no node in the penalty: its gap is not held down.")
-            elif size < FEW:
-                notes.append(f"Group '{name}' has only {size} nodes in the penalty: its gap elsewhere may differ.")
-        member = (self.codes[:, None] == found).astype(np.float64)
-        columns = []
-        for weight, which in terms:
-            shares = member * self.shares(which)[:, None]
-            present = shares.sum(axis=0) > 1e-9
-            if present.sum() < 2:
-                notes.append(f"Fewer than two groups have {which} in the penalty: it was left out.")
-                continue
-            columns.append(group_contrasts(shares[:, present], weight))
-        return (np.hstack(columns) if columns else np.empty((len(self.grouped), 0))), notes
-
-    def shares(self, which: str) -> Reals:
-        """How much each node in the penalty counts: 1, or its probability of the positive or the negative label."""
-        if which == "all":
-            return np.ones(len(self.grouped))
-        if self._positives is None:
-            z, train = self.z, len(self.train)
-            found = np.empty(len(z))
-            found[:train] = self.signs > 0
-            if len(z) > train:
-                found[train:] = estimated_labels(self.plain, z[train:], z[:train], self.signs, self.label_weights)
-            self._positives = found[self.grouped]
-        return self._positives if which == "positives" else 1 - self._positives
-
-
-def _checked(prepared: Prepared, method: Parity, graph: NodeGraph) -> Prepared:
-    """Only columns of this graph's channels and links, made as the method would make them."""
-    wrong = [name for name in _SHARED if prepared.settings[name] != getattr(method, name)]
-    if method.hops > prepared.features.hops:
-        wrong.append("hops")
-    if wrong:
-        raise InputError(f"prepared: made with other settings of {quoted(wrong)}; call prepare of this model.")
-    mine, its = graph, prepared.graph
-    same = mine is its or (
-        mine.channels == its.channels
-        and mine.sensitive_channels == its.sensitive_channels
-        and mine.adjacency.directed == its.adjacency.directed
-        and np.array_equal(mine.features, its.features)
-        and np.array_equal(mine.adjacency.indptr, its.adjacency.indptr)
-        and np.array_equal(mine.adjacency.indices, its.adjacency.indices)
-    )
-    if not same:
-        raise InputError("prepared: made of a graph with other channels or links; call prepare(graph) with this one.")
-    return prepared
-
-
-def _named(graph: NodeGraph, codes: npt.NDArray[np.integer]) -> str:
-    return f"all known are in the one group '{graph.groups[codes[0]]}'" if len(codes) else "none has a known group"

@@ -94,7 +94,7 @@ class GraphFeatures:
 
     def unscaled(self, graph: NodeGraph) -> Reals:
         """[B, S B, ..., S^hops B] as it comes."""
-        by_hop = [self._basis(graph)]
+        by_hop: list[npt.NDArray[np.floating[Any]]] = [self._basis(graph)]
         hop = one_hop(graph.adjacency, self.operator)
         for _ in range(self.hops):
             by_hop.append(hop(by_hop[-1]))
@@ -116,6 +116,19 @@ class GraphFeatures:
             raise InputError("basis: returned values that are not finite; a linear model needs numbers.")
         return found.astype(np.float64)
 
+    def owners(self) -> tuple[tuple[str, ...], npt.NDArray[np.intp]]:
+        """The channels' names, and of each column of Z the number hop * channels + channel.
+
+        Each column of the user's own basis is a channel of its own.
+        """
+        per_hop = self.width // (self.hops + 1)
+        if isinstance(self.basis, SplineFeatures):
+            names, channel = self.channels, self.basis.channel_of
+        else:
+            names, channel = tuple(f"basis {j}" for j in range(per_hop)), np.arange(per_hop)
+        return names, np.concatenate([hop * len(names) + channel for hop in range(self.hops + 1)])
+
     def tensors(self) -> State:
+        """What was fitted, without the user's own function."""
         own = {"centre": torch.from_numpy(self.centre), "scale": torch.from_numpy(self.scale)}
         return own | (self.basis.tensors() if isinstance(self.basis, SplineFeatures) else {})

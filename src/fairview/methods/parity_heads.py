@@ -64,7 +64,7 @@ class LinearHead:
 
     @property
     def biases(self) -> npt.NDArray[np.bool_]:
-        return np.arange(self.size) == self.width
+        return np.asarray(np.arange(self.size) == self.width)
 
     def scores(self, theta: Reals, z: Reals) -> Reals:
         found: Reals = z @ theta[:-1] + theta[-1]
@@ -89,9 +89,9 @@ class MlpHead:
     def biases(self) -> npt.NDArray[np.bool_]:
         first, second = self.width * self.hidden, (self.width + 1) * self.hidden
         place = np.arange(self.size)
-        return (place >= first) & (place < second) | (place == self.size - 1)
+        return np.asarray((place >= first) & (place < second) | (place == self.size - 1))
 
-    def start(self, seed: npt.ArrayLike) -> Reals:
+    def start(self, seed: list[int]) -> Reals:
         """Random weights, no biases."""
         random_numbers = np.random.default_rng(seed)
         first = random_numbers.standard_normal(self.width * self.hidden) / np.sqrt(self.width)
@@ -144,8 +144,19 @@ def minimised(
         value, gradient = function(start + solve_triangular(factor, q, check_finite=False))
         return value, solve_triangular(factor, gradient, trans="T", check_finite=False)
 
-    options = {"maxiter": max_iterations, "maxcor": _MEMORY, "ftol": tolerance, "gtol": 1e-10}
-    q = minimize(turned, np.zeros(len(start)), jac=True, method="L-BFGS-B", options=options).x
+    q = minimize(
+        turned,
+        np.zeros(len(start)),
+        jac=True,
+        method="L-BFGS-B",
+        options={
+            "maxiter": max_iterations,
+            "maxfun": 20 * max_iterations,
+            "maxcor": _MEMORY,
+            "ftol": tolerance,
+            "gtol": 1e-10,
+        },
+    ).x
     return start + (q if factor is None else solve_triangular(factor, q, check_finite=False))
 
 
@@ -167,10 +178,8 @@ def plain_model(z: Reals, signs: Reals, weights: Reals, l2: float) -> PlainModel
 
     The loss is strictly convex: whatever the machine, the answer is the same to about 1e-9.
     """
-    rows = np.arange(len(z))
     head = LinearHead(z.shape[1])
-    objective = ParityObjective(rows, signs, weights, rows[:0], np.empty((0, 0)))
-    function = regularised(head, objective, z, l2)
+    function = regularised(head, ParityObjective.without_penalty(signs, weights), z, l2)
     theta = np.zeros(head.size)
     if head.width > WIDEST:
         return PlainModel(minimised(function, theta, max_iterations=10_000, tolerance=0.0), None)

@@ -59,7 +59,7 @@ def energy_distance(scores: Reals, contrasts: Reals) -> tuple[float, Reals]:
     """
     n = len(scores)
     z, spread = _standardised(scores)
-    order = np.argsort(z, kind="stable")
+    order = np.argsort(z)
     z_sorted = z[order]
     v = ndtr(z_sorted)
     gaps = np.append(np.diff(v), 0.0)
@@ -118,6 +118,12 @@ class ParityObjective:
     contrasts: Reals
     penalty: Penalty = "energy"
 
+    @classmethod
+    def without_penalty(cls, signs: Reals, weights: Reals) -> ParityObjective:
+        """The loss alone, over scores of labelled nodes."""
+        rows = np.arange(len(signs))
+        return cls(rows, signs, weights, rows[:0], np.empty((0, 0)))
+
     def __call__(self, scores: Reals) -> tuple[float, Reals]:
         """The objective and its gradient by score."""
         margins = self.signs * scores[self.labelled]
@@ -138,7 +144,7 @@ def balanced_weights(positive: npt.NDArray[np.bool_]) -> Reals:
         >>> balanced_weights(np.array([True, False, False])).tolist()
         [0.5, 0.25, 0.25]
     """
-    return np.where(positive, 0.5 / positive.sum(), 0.5 / (~positive).sum())
+    return np.asarray(np.where(positive, 0.5 / positive.sum(), 0.5 / (~positive).sum()))
 
 
 def _standardised(scores: Reals) -> tuple[Reals, float]:
@@ -149,4 +155,4 @@ def _standardised(scores: Reals) -> tuple[Reals, float]:
 
 def _through_standardising(by_z: Reals, z: Reals, spread: float) -> Reals:
     """∂D/∂u from ∂D/∂z, where z = (u - mean u) / sd u."""
-    return (by_z - by_z.mean() - z * np.mean(by_z * z)) / spread
+    return np.asarray((by_z - by_z.mean() - z * np.mean(by_z * z)) / spread)

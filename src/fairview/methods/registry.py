@@ -120,7 +120,7 @@ METHODS = Registry(
             name="parity",
             words="parity",
             target="fairview.methods.parity:Parity",
-            summary="Splines of the table and its neighbourhood, with the distance between the groups' scores in the loss.",
+            summary="A score on splines and neighbours whose loss holds the groups' distributions together.",
         ),
         MethodEntry(
             name="nifty",
