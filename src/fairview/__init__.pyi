@@ -42,6 +42,7 @@ from fairview.methods.logistic_regression import LogisticRegression as LogisticR
 from fairview.methods.masking import Masking as Masking
 from fairview.methods.model_files import load_model as load_model
 from fairview.methods.nifty import NIFTY as NIFTY
+from fairview.methods.parity import Parity as Parity
 from fairview.methods.registry import MethodEntry as MethodEntry
 from fairview.methods.registry import register_method as register_method
 from fairview.methods.vanilla import Vanilla as Vanilla

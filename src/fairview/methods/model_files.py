@@ -10,13 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import safetensors.torch
 import torch
-from torch import nn
 
 from fairview._version import __version__
 from fairview.atomic import write_atomic
@@ -36,7 +35,7 @@ LARGEST = 1024**3
 """Bytes of a model file that are read at most."""
 
 _FOREIGN = {"foreign": True}
-"""Stands for a module of the user's own: its weights are saved, its code is not."""
+"""Stands for a module or function of the user's own: what was learnt is saved, its code is not."""
 
 
 def save_model(model: Estimator, folder: str | Path) -> None:
@@ -72,7 +71,12 @@ def check_saveable(model: object) -> None:
 
 
 def load_model(
-    folder: str | Path, *, method: type | None = None, encoder: EncoderLike | None = None, device: str = "cpu"
+    folder: str | Path,
+    *,
+    method: type | None = None,
+    encoder: EncoderLike | None = None,
+    basis: Callable[..., Any] | None = None,
+    device: str = "cpu",
 ) -> Estimator:
     """Read a model back.
 
@@ -81,6 +85,7 @@ def load_model(
         method: for a model of a class of your own that is not registered, that class.
         encoder: for a model that was trained with a module of your own, that module, whose weights are replaced, or a
             function from the number of channels to such a module, or where that function lies, as `module:function`.
+        basis: for a model that was fitted with a basis of your own, that function.
         device: where it shall compute; where it was trained makes no difference.
 
     Raises:
@@ -104,6 +109,10 @@ def load_model(
                     f"{placeholder(python='encoder=module', command_line=flag('encoder') + ' package.module:factory')}."
                 )
             parameters["encoder"] = resolve_encoder(encoder, len(document["facts"]["channels"]))
+        if parameters.get("basis") == _FOREIGN:
+            if basis is None:
+                raise ModelFileError(f"{folder}: its basis is a function of the user's own; pass it: basis=function.")
+            parameters["basis"] = basis
         parameters = {name: tuple(v) if isinstance(v, list) else v for name, v in parameters.items()}
         if "device" in parameters:
             parameters["device"] = device
@@ -200,6 +209,6 @@ def _check_recipe(facts: Facts) -> None:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, nn.Module):
+    if callable(value):
         return _FOREIGN
     return list(value) if isinstance(value, tuple) else value

@@ -117,6 +117,12 @@ METHODS = Registry(
             summary="Blanks out the channels most correlated with the sensitive attribute, then trains a plain model.",
         ),
         MethodEntry(
+            name="parity",
+            words="parity",
+            target="fairview.methods.parity:Parity",
+            summary="A score on splines and neighbours whose loss holds the groups' distributions together.",
+        ),
+        MethodEntry(
             name="nifty",
             words="NIFTY",
             target="fairview.methods.nifty:NIFTY",

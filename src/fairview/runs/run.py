@@ -213,7 +213,9 @@ def _finished(folder: Path, model: Estimator, identity: str, *, resume: bool) ->
     if resume and same:
         encoder = getattr(model, "encoder", None)
         module = encoder if isinstance(encoder, nn.Module) else None
-        load_model(folder, method=type(model), encoder=module)  # notices damaged files now
+        basis = getattr(model, "basis", None)
+        function = basis if callable(basis) else None
+        load_model(folder, method=type(model), encoder=module, basis=function)  # notices damaged files now
         facts = {name: known.get(name) for name in ("best_epoch", "epochs")} | {"notes": known.get("notes") or []}
         return {"run": str(folder), "metrics": metrics} | facts | {"seconds": {}, "interrupted": False}
     reason = "with other settings or data" if not same else f"already; {option('resume', True)} shows it again"
