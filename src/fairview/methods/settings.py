@@ -34,7 +34,7 @@ def settings_model(method: Any) -> type[BaseModel]:
 
 
 def check_settings(method: type, values: dict[str, Any]) -> None:
-    """Raise with every parameter that is unknown or out of its range."""
+    """Raise with every parameter that is unknown or out of its range; then if they do not fit each other."""
     model = settings_model(method)
     problems = Problems()
     for name in values:
@@ -51,3 +51,5 @@ def check_settings(method: type, values: dict[str, Any]) -> None:
             given = f"={known[place]!r}" if place in known else ""
             problems.add(f"{method.__name__}: {place}{given}: {'; or '.join(texts)}.")
     problems.raise_if_any()
+    if callable(check := getattr(method, "check_together", None)):
+        check(values)
