@@ -57,10 +57,6 @@ class Estimator(ABC):
         return self.get_params(deep=False)
 
     @classmethod
-    def check_together(cls, settings: Mapping[str, Any]) -> None:
-        """Raise if parameters that are right one by one do not fit each other; absent ones have their default."""
-
-    @classmethod
     def idle_parameters(cls, settings: Mapping[str, Any]) -> frozenset[str]:  # noqa: ARG003 - a subclass looks at them
         """Parameters that make no difference beside these settings, so that a comparison needs no rows for them."""
         return frozenset()

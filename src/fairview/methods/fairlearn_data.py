@@ -36,8 +36,8 @@ def quiet() -> Iterator[None]:
 
 def rows_with_groups(graph: NodeGraph, method: str) -> npt.NDArray[np.intp]:
     """The labelled train nodes whose group is known; each group must have labels of both classes."""
-    rows = training_rows(graph)
-    rows = rows[graph.sensitive[rows] != UNKNOWN]
+    labelled = training_rows(graph)
+    rows: npt.NDArray[np.intp] = labelled[graph.sensitive[labelled] != UNKNOWN]
     codes = np.unique(graph.sensitive[rows])
     if len(codes) < 2:
         raise InputError(

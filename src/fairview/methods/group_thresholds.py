@@ -130,9 +130,9 @@ class GroupThresholds(Estimator):
         """The nodes that the maps are fitted on."""
         if self.gap == "equal_opportunity":
             seen = [graph.splits[name] for name in ("train", "val") if name in graph.splits]
-            return np.logical_or.reduce(seen) & (graph.labels == 1)
+            return np.asarray(np.logical_or.reduce(seen) & (graph.labels == 1))
         held_out = [mask for name, mask in graph.splits.items() if name != "train"]
-        return ~np.logical_or.reduce(held_out) if held_out else np.ones(graph.num_nodes, dtype=np.bool_)
+        return ~np.asarray(np.logical_or.reduce(held_out)) if held_out else graph.split("all")
 
     def _adopt(self, model: Any, graph: NodeGraph) -> None:
         """Keep the fitted model, and what it tells of its training."""
@@ -220,7 +220,10 @@ def _parameters(model: str | Estimator) -> Mapping[str, Any]:
 
 def _unfitted(settings: Mapping[str, Any]) -> Any:
     """The inner model with its settings, checked."""
-    model, known = settings.get("model", GroupThresholds.model), _parameters(settings.get("model", GroupThresholds.model))
+    model, known = (
+        settings.get("model", GroupThresholds.model),
+        _parameters(settings.get("model", GroupThresholds.model)),
+    )
     given = settings.get("model_settings") or {}
     if not isinstance(model, str):
         if given:

@@ -195,9 +195,8 @@ def resolve_method(method: str | type | object) -> MethodEntry:
             raise InputError(f"method '{method}': is no class; expected package.module:Class.")
     else:
         target = method if isinstance(method, type) else type(method)
-    for entry in METHODS.values():
-        if entry.target in (target, spec_of(target)):
-            return entry
+    if (registered := _registered(target)) is not None:
+        return registered
     lacking = [name for name in ("fit", "predict_proba") if not callable(getattr(target, name, None))]
     if lacking:
         raise InputError(f"method {target.__name__}: it has no {' and no '.join(lacking)}; a method needs both.")
@@ -205,6 +204,11 @@ def resolve_method(method: str | type | object) -> MethodEntry:
     if not entry.importable:
         _LOCAL[entry.name] = entry
     return entry
+
+
+def _registered(target: type) -> MethodEntry | None:
+    """The entry of a class, if it has one."""
+    return next((entry for entry in METHODS.values() if entry.target in (target, spec_of(target))), None)
 
 
 _LOCAL: dict[str, MethodEntry] = {}
@@ -263,7 +267,8 @@ def name_of(model: object) -> str:
 
 def needs_group(model: object) -> bool:
     """Whether a model needs each node's sensitive group to predict it."""
-    return resolve_method(model).group_at_prediction
+    entry = _registered(type(model))
+    return bool((entry and entry.group_at_prediction) or getattr(model, "group_at_prediction", False))
 
 
 def import_object(spec: str, kind: str) -> Any:

@@ -159,6 +159,6 @@ def _rule(found: Any) -> list[float]:
     return [found.p0, first, found.p1, second, found.get("p_ignore", 0.0), found.get("prediction_constant", 0.0)]
 
 
-def _applied(rule: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _applied(rule: npt.NDArray[np.float64], scores: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.float64]:
     p0, t0, p1, t1, ignored, constant = rule
-    return ignored * constant + (1 - ignored) * (p0 * (scores > t0) + p1 * (scores > t1))
+    return np.asarray(ignored * constant + (1 - ignored) * (p0 * (scores > t0) + p1 * (scores > t1)))
