@@ -41,8 +41,9 @@ class Estimator(ABC):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - scikit-learn's signature
         """The parameters by name."""
-        names = inspect.signature(type(self).__init__).parameters
-        return {name: getattr(self, name) for name in sorted(names) if name != "self"}
+        found = inspect.signature(type(self)).parameters.values()
+        names = [p.name for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+        return {name: getattr(self, name) for name in sorted(names)}
 
     def set_params(self, **values: Any) -> Self:
         """Change parameters."""

@@ -66,7 +66,7 @@ class ExponentiatedGradient(Estimator):
         reductions = fairlearn_module("reductions", type(self).__name__)
         graph, notes = with_default_split(graph)
         channels = channels_seen(graph, self.sensitive_channels)
-        rows = rows_with_groups(graph, type(self).__name__)
+        rows = rows_with_groups(graph, self.constraint, type(self).__name__)
         features = features_like(graph, channels)[rows].astype(np.float64)
         scaler = StandardScaler().fit(features)
         search = reductions.ExponentiatedGradient(

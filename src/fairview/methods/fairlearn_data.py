@@ -34,8 +34,8 @@ def quiet() -> Iterator[None]:
         yield
 
 
-def rows_with_groups(graph: NodeGraph, method: str) -> npt.NDArray[np.intp]:
-    """The labelled train nodes whose group is known; each group must have labels of both classes."""
+def rows_with_groups(graph: NodeGraph, constraint: Constraint, method: str) -> npt.NDArray[np.intp]:
+    """The labelled train nodes whose group is known; each group must have the labels that the constraint looks at."""
     labelled = training_rows(graph)
     rows: npt.NDArray[np.intp] = labelled[graph.sensitive[labelled] != UNKNOWN]
     codes = np.unique(graph.sensitive[rows])
@@ -45,10 +45,19 @@ def rows_with_groups(graph: NodeGraph, method: str) -> npt.NDArray[np.intp]:
             f"{'one' if len(codes) else 'none'} there."
         )
     for code in codes:
-        labels = np.unique(graph.labels[rows[graph.sensitive[rows] == code]])
-        if len(labels) == 1:
-            raise InputError(
-                f"train: all labels of the group '{graph.groups[code]}' in train are '{graph.classes[labels[0]]}'; "
-                f"{method} needs both classes in each group."
-            )
+        found = graph.labels[rows[graph.sensitive[rows] == code]]
+        for label in _LOOKS_AT[constraint]:
+            if label not in found:
+                raise InputError(
+                    f"train: no label of the group '{graph.groups[code]}' in train is '{graph.classes[label]}'; "
+                    f"{method} needs one in each group."
+                )
     return rows
+
+
+_LOOKS_AT: dict[str, tuple[int, ...]] = {
+    "statistical_parity": (),
+    "equal_opportunity": (1,),
+    "equalized_odds": (0, 1),
+}
+"""The labels among which a constraint compares the groups."""

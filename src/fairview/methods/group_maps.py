@@ -33,7 +33,7 @@ def quantile_knots(scores: Scores, pooled: Scores) -> Knots:
     levels = (np.arange(count) + 0.5) / count
     source, target = (np.quantile(values, levels, method="hazen") for values in (scores, pooled))
     source, place, ties = np.unique(source, return_inverse=True, return_counts=True)
-    target = np.bincount(place, weights=target) / ties
+    target = np.maximum.accumulate(np.bincount(place, weights=target) / ties)  # rounding must not turn the order
     inside = (source > 0) & (source < 1)
     return np.r_[0.0, source[inside], 1.0], np.r_[0.0, target[inside], 1.0]
 

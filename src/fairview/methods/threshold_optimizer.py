@@ -76,7 +76,7 @@ class ThresholdOptimizer(Estimator):
         check_settings(type(self), self.get_params(deep=False))
         postprocessing = fairlearn_module("postprocessing", type(self).__name__)
         graph, notes = with_default_split(graph)
-        rows = rows_with_groups(graph, type(self).__name__)
+        rows = rows_with_groups(graph, "equalized_odds", type(self).__name__)  # fairlearn wants both classes always
         labels = np.full_like(graph.labels, UNKNOWN)
         labels[rows] = graph.labels[rows]
         model = self._unfitted().fit(graph.replace(labels=labels))
