@@ -13,7 +13,7 @@ from fairview.methods.model_files import canonical, checked
 
 @pytest.fixture(scope="module")
 def biased() -> fv.NodeGraph:
-    """Two groups whose labels differ, a channel that tells them apart, three nodes of unknown group, and nodes in no split."""
+    """Two groups with other labels, a channel that tells them apart, some groups unknown, and nodes in no split."""
     made = fv.synthetic_graph(2000, groups={"f": 0.4, "m": 0.6}, label_bias=0.4, average_degree=6, seed=1)
     proxy = made.sensitive[:, None] + np.random.default_rng(0).normal(scale=0.5, size=(2000, 1))
     made = made.with_features(np.hstack([made.features, proxy]), [*made.channels, "proxy"])
