@@ -35,9 +35,11 @@ from fairview.methods.edits import EDITS as EDITS
 from fairview.methods.estimator import Estimator as Estimator
 from fairview.methods.evaluate import evaluate as evaluate
 from fairview.methods.evaluate import evaluate_scores as evaluate_scores
+from fairview.methods.exponentiated_gradient import ExponentiatedGradient as ExponentiatedGradient
 from fairview.methods.fairgnn import FairGNN as FairGNN
 from fairview.methods.fairvgnn import FairVGNN as FairVGNN
 from fairview.methods.gradient_boosting import GradientBoosting as GradientBoosting
+from fairview.methods.group_thresholds import GroupThresholds as GroupThresholds
 from fairview.methods.logistic_regression import LogisticRegression as LogisticRegression
 from fairview.methods.masking import Masking as Masking
 from fairview.methods.model_files import load_model as load_model
@@ -45,6 +47,7 @@ from fairview.methods.nifty import NIFTY as NIFTY
 from fairview.methods.parity import Parity as Parity
 from fairview.methods.registry import MethodEntry as MethodEntry
 from fairview.methods.registry import register_method as register_method
+from fairview.methods.threshold_optimizer import ThresholdOptimizer as ThresholdOptimizer
 from fairview.methods.vanilla import Vanilla as Vanilla
 from fairview.metrics.evaluation import Evaluation as Evaluation
 from fairview.metrics.evaluation import Evaluator as Evaluator

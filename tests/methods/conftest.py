@@ -25,7 +25,7 @@ def graph() -> fv.NodeGraph:
 @pytest.fixture(scope="session")
 def other_graph() -> fv.NodeGraph:
     """Unseen nodes with the same channels, and no labels."""
-    made = fv.synthetic_graph(70, average_degree=4, seed=2)
+    made = fv.synthetic_graph(70, groups={"f": 0.5, "m": 0.5}, average_degree=4, seed=2)
     return made.replace(labels=(made.labels * 0 - 1))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import random
 import subprocess
@@ -27,6 +28,12 @@ with warnings.catch_warnings():
 
     CLASSES = {name: entry.method for name, entry in METHODS.items()}
 
+FAIRLEARN = ("exponentiated-gradient", "threshold-optimizer")
+"""Methods that can't be fitted without the extra `fairlearn`."""
+
+INSIDE = {"group-thresholds": {"model": "vanilla", "model_settings": {"epochs": 3, "hidden": 4}}}
+"""Methods around a model: one with encoder and seed is the hardest to carry."""
+
 SMALL = {
     "epochs": 3,
     "hidden": 4,
@@ -47,6 +54,7 @@ def cases() -> list[tuple[str, str | None]]:
     return [
         (name, encoder)
         for name, method in CLASSES.items()
+        if name not in FAIRLEARN or importlib.util.find_spec("fairlearn")
         for encoder in (ENCODERS if "encoder" in settings_model(method).model_fields else (None,))
     ]
 
@@ -54,9 +62,11 @@ def cases() -> list[tuple[str, str | None]]:
 def make(case: tuple[str, str | None], **changes: Any) -> Any:
     """A method with settings that take a blink."""
     name, encoder = case
+    if name in FAIRLEARN:
+        pytest.importorskip("fairlearn")
     known = settings_model(CLASSES[name]).model_fields
     settings = {key: value for key, value in SMALL.items() if key in known}
-    return CLASSES[name](**settings | ({"encoder": encoder} if encoder else {}) | changes)
+    return CLASSES[name](**INSIDE.get(name, {}) | settings | ({"encoder": encoder} if encoder else {}) | changes)
 
 
 def fingerprint(model: Any) -> str:
@@ -231,6 +241,15 @@ WRONG = {
     "max_iterations": [0],
     "inverse_penalty": [0.0, float("inf"), float("nan")],
     "sensitive_channels": [None],
+    "model": ["no-such-method", "os:system", "group-thresholds"],
+    "map": ["linear"],
+    "relaxation": [-0.1, 1.5, float("nan")],
+    "gap": ["equalized_odds"],
+    "constraint": ["parity"],
+    "difference_bound": [0.0, 2.0],
+    "max_iterations": [1],
+    "tolerance": [-0.1, 1.1],
+    "objective": ["auc"],
 }
 
 
@@ -418,6 +437,24 @@ def test_a_failed_fit_leaves_no_half_fitted_model(name, graph):
         model.fit(graph.replace(labels=np.full_like(graph.labels, -1)))
     with pytest.raises(fv.InputError, match="not fitted yet"):
         model.predict_proba(graph)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_class_and_entry_agree_on_the_need_for_the_group(name):
+    assert METHODS[name].group_at_prediction is CLASSES[name].group_at_prediction
+
+
+@every
+def test_only_methods_that_say_so_need_the_group_at_prediction(case, graph, other_graph):
+    model = make(case).fit(graph)
+    nameless = other_graph.replace(sensitive=np.full_like(other_graph.sensitive, -1))
+    if METHODS[case[0]].group_at_prediction:
+        with pytest.raises(fv.InputError) as caught:
+            model.predict_proba(nameless)
+        who = f"predict: {type(model).__name__} needs each node's group"
+        assert str(caught.value) == f"{who} ('group'), and none is known in this graph."
+    else:
+        np.testing.assert_array_equal(model.predict_proba(nameless), model.predict_proba(other_graph))
 
 
 def test_the_names_of_the_registry_are_those_of_the_files():

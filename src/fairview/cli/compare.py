@@ -108,11 +108,13 @@ def compare(
 
 def print_comparison(comparison: Comparison) -> None:
     """Rows below each other; mean ± standard deviation, and the interval of the mean below it."""
+    from fairview.study.comparison_display import GROUP_MARK_MEANS, marked_label
+
     document, columns = comparison.to_dict(), metric_columns()
     heads = ["", *columns.values(), "rank", "Pareto", "s/run", "MB"]
     cells = [
         [
-            row["label"],
+            marked_label(row),
             *(_cell(row, metric) for metric in columns),
             "-" if row["unranked"] else f"{row['rank']['average']:.1f}",
             "yes" if row["pareto"] else "",
@@ -125,6 +127,7 @@ def print_comparison(comparison: Comparison) -> None:
         "Percent on the test nodes, mean ± std; below it the interval. "
         f"Seeds: {document['seeds']}. Splits: {document['splits']} ({document['split_rule']}).",
         *(document[rule] for rule in ("selection", "interval_rule", "rank_rule", "pareto_rule")),
+        *([GROUP_MARK_MEANS] if any(row["group_at_prediction"] for row in document["rows"]) else []),
         *document["notes"],
         *(text for row in document["rows"] for text in _reasons(row, columns)),
     ]
@@ -146,11 +149,13 @@ def _reasons(row: Mapping[str, Any], columns: Mapping[str, str]) -> list[str]:
 
 
 def _print_differences(document: Mapping[str, Any]) -> None:
+    from fairview.study.comparison_display import marked_label
+
     columns = metric_columns()
     rows = [row for row in document["rows"] if row["difference"] is not None]
     if not rows:
         return
-    cells = [[row["label"], *(_difference(row["difference"][metric]) for metric in columns)] for row in rows]
+    cells = [[marked_label(row), *(_difference(row["difference"][metric]) for metric in columns)] for row in rows]
     caption = "Points, pairs with the same split and seed; below it the interval. Gaps: below 0 is fairer."
     print_table("Against the plain model with the same encoder", ["", *columns.values()], cells, caption=caption)
 

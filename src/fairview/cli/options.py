@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
@@ -49,8 +51,9 @@ def _method_names(incomplete: str) -> list[str]:
 MethodOption = Annotated[
     str,
     typer.Option(
-        help="fairvgnn, vanilla, nifty, edits, fairgnn, masking, gradient-boosting, logistic-regression, constant, one "
-        "that an installed package announces, or a class of your own as package.module:Class.",
+        help="parity, fairvgnn, vanilla, nifty, edits, fairgnn, masking, exponentiated-gradient, group-thresholds, "
+        "threshold-optimizer, gradient-boosting, logistic-regression, constant, one that an installed package "
+        "announces, or a class of your own as package.module:Class.",
         autocompletion=_method_names,
     ),
 ]
@@ -186,7 +189,15 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def setting_value(text: str) -> Any:
-    """A number, a truth value, nothing, a text, or several texts (a comma after a single one: `classifier,`)."""
+    """A number, a truth value, nothing, a text, several texts (a comma after a single one: `classifier,`), or JSON.
+
+    Example:
+        >>> setting_value("0.5"), setting_value("gcn"), setting_value('{"epochs": 50}')
+        (0.5, 'gcn', {'epochs': 50})
+    """
+    if text.startswith("{"):
+        with suppress(ValueError):
+            return json.loads(text)
     words = {"true": True, "false": False, "none": None}
     if text.lower() in words:
         return words[text.lower()]

@@ -32,7 +32,7 @@ def predict(
     """Predict new nodes: columns are matched by name, and treated as the training table was.
 
     Edges may join nodes of the given table only. Without edges, the similarity rule of the training data is applied, if
-    it had one.
+    it had one. A model that needs each node's sensitive group, such as group-thresholds, needs that column, too.
 
     Examples:
 
@@ -42,6 +42,7 @@ def predict(
     """
     from fairview.atomic import write_atomic
     from fairview.data.tables.read import read_graph
+    from fairview.methods.registry import needs_group
     from fairview.runs.run import predictions
 
     model = options.load_run(run, method, encoder)
@@ -59,6 +60,11 @@ def predict(
         encoding=encoding,
         recipe=recipe,
     )
+    if needs_group(model) and recipe.sensitive is not None and graph.sensitive_unknown == graph.num_nodes:
+        raise InputError(
+            f"{nodes}: the model needs each node's sensitive group, and the column '{recipe.sensitive.column}' is "
+            "missing or empty."
+        )
     text = predictions(model, graph)
     write_atomic(out, text)
     positive = sum(row[-1] == "1" for row in csv.reader(io.StringIO(text, newline="")))

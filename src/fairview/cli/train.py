@@ -103,7 +103,8 @@ def _several(make: Maker, graph: NodeGraph, out: Path, seeds: int, resume: bool)
         runs = train_seeds(make, graph, out, seeds=range(1, seeds + 1), resume=resume, done=lambda _: advance(1))
     seconds = {"train": sum(run["seconds"].get("train", 0.0) for run in runs)}
     notes = list(dict.fromkeys(note for run in runs for note in run["notes"]))
-    return {"run": str(out), "metrics": summarise_seeds(runs), "notes": notes, "seconds": seconds, "interrupted": False}
+    facts = {"group_at_prediction": runs[0]["group_at_prediction"], "notes": notes}
+    return {"run": str(out), "metrics": summarise_seeds(runs)} | facts | {"seconds": seconds, "interrupted": False}
 
 
 def _maker(
@@ -165,7 +166,8 @@ def _print_result(words: str, graph: NodeGraph, result: dict[str, Any], *, sever
         cells = [_mean_and_std(metrics, name) if several else percent(metrics.get(name)) for name in columns]
         rows.append([split, words, *cells])
         rows.append([split, "majority answer", *(percent(majority[name]) for name in columns)])
-    caption = "\n".join(["Percent. Gaps: 0 means equal.", *result["notes"]])
+    need = ["The model needs each node's sensitive group at prediction."] if result["group_at_prediction"] else []
+    caption = "\n".join(["Percent. Gaps: 0 means equal.", *need, *result["notes"]])
     print_table(str(graph.provenance.source), ["split", "method", *columns.values()], rows, caption=caption)
     epoch = f"; epoch {result['best_epoch']} of {result['epochs']} kept" if result.get("best_epoch") else ""
     typer.echo(f"{result['run']}  ({result['seconds'].get('train', 0.0):.1f} s of training{epoch})")

@@ -22,7 +22,7 @@ from fairview.methods.constant import Constant
 from fairview.methods.contract import Method
 from fairview.methods.evaluate import evaluate
 from fairview.methods.fitted import Fitted
-from fairview.methods.registry import name_of
+from fairview.methods.registry import name_of, needs_group
 from fairview.metrics.evaluation import Evaluation
 from fairview.metrics.intervals import Interval
 from fairview.metrics.registry import METRICS
@@ -73,6 +73,7 @@ class ModelAudit:
         split: whose labelled nodes were evaluated.
         threshold: above it, a node is predicted positive.
         rows: metrics with intervals by name, the model first, then what it is compared with.
+        group_at_prediction: names of the rows whose models need each node's group to predict it.
         keep: by channel; None for a method that learns no masks.
         representations: what probes read off them, for the model and the plain one.
         theorem2: the paper's bound for this model.
@@ -89,6 +90,7 @@ class ModelAudit:
     split: str
     threshold: float = 0.5
     rows: Mapping[str, Evaluation]
+    group_at_prediction: tuple[str, ...] = ()
     keep: tuple[Kept, ...] | None
     representations: tuple[Readable, ...]
     theorem2: Theorem2
@@ -101,7 +103,8 @@ class ModelAudit:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: what is undefined is None, with the reason beside it."""
-        return json_record(self) | {"rows": [_row(name, evaluation) for name, evaluation in self.rows.items()]}
+        rows = [_row(name, each, name in self.group_at_prediction) for name, each in self.rows.items()]
+        return json_record(self) | {"rows": rows, "group_at_prediction": rows[0]["group_at_prediction"]}
 
     def __repr__(self) -> str:
         first = next(iter(self.rows.values()))
@@ -187,6 +190,7 @@ def audit_model(
         split=split,
         threshold=threshold,
         rows=rows,
+        group_at_prediction=tuple(name for name, one in compared if needs_group(one)),
         keep=keep,
         representations=readable,
         theorem2=theorem2(model, graph),
@@ -279,11 +283,15 @@ def _representations(
 # --- writing it down --------------------------------------------------------------------------------------------------
 
 
-def _row(name: str, evaluation: Evaluation) -> dict[str, Any]:
+def _row(name: str, evaluation: Evaluation, group_at_prediction: bool) -> dict[str, Any]:
     metrics = {metric: number_or_none(evaluation[metric]) for metric in METRICS}
     known = {metric: each for metric, each in evaluation.intervals.items() if isinstance(each, Interval)}
     intervals = {metric: {"low": interval.low, "high": interval.high} for metric, interval in known.items()}
-    return {"name": name} | metrics | {"undefined": evaluation.undefined, "intervals": intervals}
+    return (
+        {"name": name, "group_at_prediction": group_at_prediction}
+        | metrics
+        | {"undefined": evaluation.undefined, "intervals": intervals}
+    )
 
 
 def _short(value: Metric) -> str:

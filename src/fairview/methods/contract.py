@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from fairview.data.graph import NodeGraph
 from fairview.data.tables.recipe import Recipe
 from fairview.errors import InputError, quoted
+from fairview.groups import UNKNOWN
 
 Probabilities = npt.NDArray[np.floating[Any]]
 
@@ -92,6 +93,28 @@ def features_like(graph: NodeGraph, channels: tuple[str, ...]) -> npt.NDArray[np
         raise InputError(f"predict: the graph lacks channels that the model was fitted with: {quoted(absent)}.")
     # in the same memory order too, so that the sums of a product are rounded alike
     return np.ascontiguousarray(graph.features[:, [graph.channels.index(name) for name in channels]])
+
+
+def groups_like(graph: NodeGraph, facts: Facts, method: str) -> npt.NDArray[np.intp]:
+    """Each node's place among the groups that a model was fitted with, matched by name; -1 where it is not known.
+
+    Raises:
+        InputError: no node has a known group, or one that the model was not fitted with.
+    """
+    present = [name for name, size in graph.group_sizes.items() if size]
+    if not present and graph.num_nodes:
+        raise InputError(
+            f"predict: {method} needs each node's group ('{facts.sensitive_name}'), and none is known in this graph."
+        )
+    unseen = [name for name in present if name not in facts.groups]
+    if unseen:
+        raise InputError(
+            f"predict: {method} was not fitted with the group {quoted(unseen)}; it knows {quoted(facts.groups)}. "
+            "Correct these nodes' group, or leave it unknown."
+        )
+    place = {name: code for code, name in enumerate(facts.groups)}
+    codes = np.array([place.get(name, UNKNOWN) for name in graph.groups] + [UNKNOWN], dtype=np.intp)
+    return codes[graph.sensitive]  # the unknown ones, -1, find the last
 
 
 def require_fitted(model: object) -> None:

@@ -28,6 +28,8 @@ class Estimator(ABC):
     """
 
     facts_: Facts
+    group_at_prediction: ClassVar[bool] = False
+    """Whether `predict_proba` needs each node's sensitive group."""
     search_space: ClassVar[Mapping[str, Sequence[Any]]] = {}
     """Values worth trying, by parameter; empty where there is nothing to tune."""
     threshold_: float = 0.5
@@ -39,8 +41,9 @@ class Estimator(ABC):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - scikit-learn's signature
         """The parameters by name."""
-        names = inspect.signature(type(self).__init__).parameters
-        return {name: getattr(self, name) for name in sorted(names) if name != "self"}
+        found = inspect.signature(type(self)).parameters.values()
+        names = [p.name for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+        return {name: getattr(self, name) for name in sorted(names)}
 
     def set_params(self, **values: Any) -> Self:
         """Change parameters."""
@@ -49,6 +52,15 @@ class Estimator(ABC):
                 raise InputError(f"{type(self).__name__}: no parameter '{name}'.{did_you_mean(name, known)}")
             setattr(self, name, value)
         return self
+
+    def plain_params(self) -> dict[str, Any]:
+        """The parameters as files have them; a model among them is told by its name and settings."""
+        return self.get_params(deep=False)
+
+    @classmethod
+    def idle_parameters(cls, settings: Mapping[str, Any]) -> frozenset[str]:  # noqa: ARG003 - a subclass looks at them
+        """Parameters that make no difference beside these settings, so that a comparison needs no rows for them."""
+        return frozenset()
 
     def __repr__(self) -> str:
         defaults = inspect.signature(type(self).__init__).parameters

@@ -24,7 +24,7 @@ from fairview.methods.contract import Facts
 from fairview.methods.encoder_spec import Encoder as EncoderLike
 from fairview.methods.encoder_spec import resolve_encoder
 from fairview.methods.estimator import Estimator
-from fairview.methods.registry import METHODS, name_of
+from fairview.methods.registry import METHODS, name_of, needs_group, settings_of
 from fairview.methods.settings import check_settings
 from fairview.training.state import State
 
@@ -44,11 +44,12 @@ def save_model(model: Estimator, folder: str | Path) -> None:
     check_saveable(model)
     tensors, facts = model.tensors(), model.facts()
     payload = safetensors.torch.save({name: tensor.contiguous().clone() for name, tensor in tensors.items()})
-    parameters = {name: _plain(value) for name, value in model.get_params(deep=False).items()}
+    parameters = {name: _plain(value) for name, value in settings_of(model).items()}
     document = {
         "format": FORMAT,
         "fairview": __version__,
         "method": name_of(model),
+        "group_at_prediction": needs_group(model),
         "parameters": parameters,
         "threshold": model.threshold_,
         "facts": facts.model_dump(mode="json"),
@@ -113,7 +114,7 @@ def load_model(
             if basis is None:
                 raise ModelFileError(f"{folder}: its basis is a function of the user's own; pass it: basis=function.")
             parameters["basis"] = basis
-        parameters = {name: tuple(v) if isinstance(v, list) else v for name, v in parameters.items()}
+        parameters = {name: _unlisted(value) for name, value in parameters.items()}
         if "device" in parameters:
             parameters["device"] = device
         check_settings(kind, parameters)
@@ -211,4 +212,13 @@ def _check_recipe(facts: Facts) -> None:
 def _plain(value: Any) -> Any:
     if callable(value):
         return _FOREIGN
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
     return list(value) if isinstance(value, tuple) else value
+
+
+def _unlisted(value: Any) -> Any:
+    """JSON has no tuples: where a parameter takes several values, it takes a tuple."""
+    if isinstance(value, dict):
+        return {name: _unlisted(each) for name, each in value.items()}
+    return tuple(value) if isinstance(value, list) else value

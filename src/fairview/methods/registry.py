@@ -9,6 +9,7 @@ import importlib
 import inspect
 import re
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +45,8 @@ class MethodEntry:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "label", self.label or self.words[:1].upper() + self.words[1:])
+        if isinstance(self.target, type) and getattr(self.target, "group_at_prediction", False):
+            object.__setattr__(self, "group_at_prediction", True)  # a class may say it itself
 
     @property
     def method(self) -> Any:
@@ -55,6 +58,11 @@ class MethodEntry:
         """The names of its parameters."""
         found = inspect.signature(self.method).parameters.values()
         return tuple(p.name for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
+
+    def uses(self, parameter: str, settings: Mapping[str, Any]) -> bool:
+        """Whether it has a parameter that makes a difference beside these settings."""
+        idle = getattr(self.method, "idle_parameters", lambda _: ())
+        return parameter in self.parameters and parameter not in idle(settings)
 
     @property
     def importable(self) -> bool:
@@ -134,6 +142,26 @@ METHODS = Registry(
             target="fairview.methods.edits:EDITS",
             summary="Masks the channels and prunes the links that tell the groups apart, then trains a plain model.",
         ),
+        MethodEntry(
+            name="group-thresholds",
+            words="group thresholds",
+            target="fairview.methods.group_thresholds:GroupThresholds",
+            summary="Moves the scores of any model, group by group, until the groups are selected alike.",
+            group_at_prediction=True,
+        ),
+        MethodEntry(
+            name="exponentiated-gradient",
+            words="exponentiated gradient",
+            target="fairview.methods.exponentiated_gradient:ExponentiatedGradient",
+            summary="fairlearn's reduction: logistic regressions on reweighted labels until a gap is within its bound.",
+        ),
+        MethodEntry(
+            name="threshold-optimizer",
+            words="threshold optimizer",
+            target="fairview.methods.threshold_optimizer:ThresholdOptimizer",
+            summary="fairlearn's randomised group thresholds on a logistic regression.",
+            group_at_prediction=True,
+        ),
     ],
 )
 """Every method by name."""
@@ -173,9 +201,8 @@ def resolve_method(method: str | type | object) -> MethodEntry:
             raise InputError(f"method '{method}': is no class; expected package.module:Class.")
     else:
         target = method if isinstance(method, type) else type(method)
-    for entry in METHODS.values():
-        if entry.target in (target, spec_of(target)):
-            return entry
+    if (registered := _registered(target)) is not None:
+        return registered
     lacking = [name for name in ("fit", "predict_proba") if not callable(getattr(target, name, None))]
     if lacking:
         raise InputError(f"method {target.__name__}: it has no {' and no '.join(lacking)}; a method needs both.")
@@ -183,6 +210,11 @@ def resolve_method(method: str | type | object) -> MethodEntry:
     if not entry.importable:
         _LOCAL[entry.name] = entry
     return entry
+
+
+def _registered(target: type) -> MethodEntry | None:
+    """The entry of a class, if it has one."""
+    return next((entry for entry in METHODS.values() if entry.target in (target, spec_of(target))), None)
 
 
 _LOCAL: dict[str, MethodEntry] = {}
@@ -195,6 +227,8 @@ def settings_of(model: object) -> dict[str, Any]:
     Raises:
         InputError: neither tells them.
     """
+    if callable(getattr(model, "plain_params", None)):
+        return dict(model.plain_params())  # type: ignore[attr-defined]
     if callable(getattr(model, "get_params", None)):
         return dict(model.get_params(deep=False))  # type: ignore[attr-defined]
     names = resolve_method(model).parameters
@@ -235,6 +269,12 @@ def is_importable(thing: Any) -> bool:
 def name_of(model: object) -> str:
     """The name of a model's method; `module:Class` for one that is not registered."""
     return resolve_method(model).name
+
+
+def needs_group(model: object) -> bool:
+    """Whether a model needs each node's sensitive group to predict it."""
+    entry = _registered(type(model))
+    return bool((entry and entry.group_at_prediction) or getattr(model, "group_at_prediction", False))
 
 
 def import_object(spec: str, kind: str) -> Any:

@@ -34,7 +34,11 @@ def settings_model(method: Any) -> type[BaseModel]:
 
 
 def check_settings(method: type, values: dict[str, Any]) -> None:
-    """Raise with every parameter that is unknown or out of its range."""
+    """Raise with every parameter that is unknown or out of its range.
+
+    A method may have a class method `check_together(settings)` that raises if values that are right one by one do not
+    fit each other; absent ones have their default.
+    """
     model = settings_model(method)
     problems = Problems()
     for name in values:
@@ -51,3 +55,5 @@ def check_settings(method: type, values: dict[str, Any]) -> None:
             given = f"={known[place]!r}" if place in known else ""
             problems.add(f"{method.__name__}: {place}{given}: {'; or '.join(texts)}.")
     problems.raise_if_any()
+    if callable(check := getattr(method, "check_together", None)):
+        check(values)

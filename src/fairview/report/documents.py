@@ -96,6 +96,7 @@ class MetricsRow(DocumentPart):
     """
 
     name: Text = ""
+    group_at_prediction: bool = False
     metrics: dict[str, Number] = {}
     undefined: dict[Text, Text] = {}
     intervals: dict[Text, Bounds] = {}
@@ -148,6 +149,7 @@ class RunRecord(DocumentPart):
     kind: Literal["run"] = "run"
     version: Literal[1, 2] = 1
     method: Text = ""
+    group_at_prediction: bool | None = None
     parameters: dict[Text, Any] = {}
     seed: int | None = None
     identity: Text = ""
@@ -300,6 +302,7 @@ class ModelAuditDocument(DocumentPart):
 
     method: Text = ""
     encoder: Text | None = None
+    group_at_prediction: bool | None = None
     rows: list[MetricsRow] = []
     keep: list[KeptRow] | None = None
     representations: list[ProbeRow] = []
@@ -361,6 +364,7 @@ class ComparisonRow(DocumentPart):
     encoder: Text | None = None
     label: Text = ""
     runs: Count | None = None
+    group_at_prediction: bool = False
     mean: dict[Text, Number] = {}
     std: dict[Text, Number] = {}
     low: dict[Text, Number] = {}

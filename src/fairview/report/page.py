@@ -127,6 +127,8 @@ def _data(content: Content, record: RunRecord | None) -> Iterator[tuple[str, str
 def _settings(content: Content, record: RunRecord) -> Iterator[tuple[str, str]]:
     seeds = [str(run.record.seed) for run in content.runs if run.record and run.record.seed is not None]
     yield "method", record.method
+    if record.group_at_prediction is not None:
+        yield "needs the group at prediction", "yes" if record.group_at_prediction else "no"
     yield ("seeds" if len(seeds) > 1 else "seed"), listed(seeds, 20) or "none"
     yield "epochs", f"{count(record.epochs)}{f', number {record.best_epoch:,} kept' if record.best_epoch else ''}"
     yield from ((name, _plain(value)) for name, value in record.parameters.items())

@@ -47,6 +47,16 @@ def method_name(method: str) -> str:
     return method if entry is None else entry.words
 
 
+def with_need(name: str, group_at_prediction: bool | None) -> str:
+    """A model's name, and whether it needs each node's group to predict it.
+
+    Example:
+        >>> with_need("group thresholds", True), with_need("FairVGNN", False)
+        ('group thresholds (needs the group)', 'FairVGNN')
+    """
+    return f"{name} (needs the group)" if group_at_prediction else name
+
+
 def source_name(on: str) -> str:
     """Where a probe looked, in words."""
     return {"X": "in the table (X)", "S X": "after 1 hop (S X)", "S² X": "after 2 hops (S² X)"}.get(on, on)

@@ -34,7 +34,7 @@ from fairview.methods.estimator import Estimator
 from fairview.methods.evaluate import evaluate
 from fairview.methods.model_files import check_saveable, load_model, save_model
 from fairview.methods.network_method import NetworkMethod
-from fairview.methods.registry import name_of, spec_of
+from fairview.methods.registry import name_of, needs_group, settings_of, spec_of
 from fairview.training.checkpoint import load_checkpoint, save_checkpoint
 from fairview.training.loop import Progress
 from fairview.training.state import State
@@ -116,7 +116,7 @@ def write_run(model: Estimator, graph: NodeGraph, folder: Path, identity: str) -
     record = describe_run(model, graph, identity)
     if not getattr(model, "interrupted_", False):
         write_json(folder / "run.json", record)
-    facts = {name: record[name] for name in ("best_epoch", "epochs", "notes")}
+    facts = {name: record[name] for name in ("group_at_prediction", "best_epoch", "epochs", "notes")}
     return {"run": str(folder), "metrics": metrics} | facts
 
 
@@ -128,6 +128,7 @@ def describe_run(model: Estimator, graph: NodeGraph, identity: str) -> dict[str,
         "kind": "run",
         "version": VERSION,
         "method": name_of(model),
+        "group_at_prediction": needs_group(model),
         "parameters": parameters,
         "seed": parameters.get("seed"),
         "identity": identity,
@@ -155,7 +156,7 @@ def plain_parameters(model: Estimator) -> dict[str, Any]:
     """A model's parameters for JSON; a module of the user's own is told by its class and a hash of its weights."""
     return {
         name: {"module": spec_of(type(v)), "sha256": module_sha256(v)} if isinstance(v, nn.Module) else v
-        for name, v in model.get_params(deep=False).items()
+        for name, v in settings_of(model).items()
     }
 
 
@@ -217,6 +218,7 @@ def _finished(folder: Path, model: Estimator, identity: str, *, resume: bool) ->
         function = basis if callable(basis) else None
         load_model(folder, method=type(model), encoder=module, basis=function)  # notices damaged files now
         facts = {name: known.get(name) for name in ("best_epoch", "epochs")} | {"notes": known.get("notes") or []}
+        facts |= {"group_at_prediction": needs_group(model)}
         return {"run": str(folder), "metrics": metrics} | facts | {"seconds": {}, "interrupted": False}
     reason = "with other settings or data" if not same else f"already; {option('resume', True)} shows it again"
     raise InputError(f"{folder}: holds a finished run {reason}. Use another {option('folder')}.")

@@ -14,18 +14,33 @@ if TYPE_CHECKING:
     from fairview.study.comparison import Comparison
 
 
+GROUP_MARK = "†"
+GROUP_MARK_MEANS = f"{GROUP_MARK} needs each node's sensitive group at prediction."
+
+
+def marked_label(row: Mapping[str, Any]) -> str:
+    """A row's label, with a mark if the group is needed at prediction.
+
+    Example:
+        >>> marked_label({"label": "Group thresholds", "group_at_prediction": True})
+        'Group thresholds †'
+    """
+    return f"{row['label']} {GROUP_MARK}" if row.get("group_at_prediction") else str(row["label"])
+
+
 def comparison_html(comparison: Comparison) -> str:
     """Means and standard deviations of each row, and the differences to the plain model."""
     summary = comparison.summary
     metrics = [name for name in summary["metrics"] if name not in METRICS or METRICS[name].in_tables]
     names = [METRICS[name].short if name in METRICS else name for name in metrics]
     runs = f"{summary['seeds']} seeds, {summary['split_rule']}"
-    means = [[row["label"], *(_mean(row, metric) for metric in metrics)] for row in summary["rows"]]
+    means = [[marked_label(row), *(_mean(row, metric) for metric in metrics)] for row in summary["rows"]]
     differences = [
-        [row["label"], *(_difference(row["difference"][metric]) for metric in metrics)]
+        [marked_label(row), *(_difference(row["difference"][metric]) for metric in metrics)]
         for row in summary["rows"]
         if row["difference"] is not None
     ]
+    marks = [GROUP_MARK_MEANS] if any(row.get("group_at_prediction") for row in summary["rows"]) else []
     return notebook.block(
         f"Comparison on {summary['graph']['source']}: {runs}",
         notebook.table(["", *names], means, caption="Mean ± standard deviation over the runs; a gap of 0 means equal"),
@@ -34,7 +49,7 @@ def comparison_html(comparison: Comparison) -> str:
             differences,
             caption="Difference to the plain model with the same encoder, with intervals; for gaps below 0 is fairer",
         ),
-        notebook.notes(summary["notes"]),
+        notebook.notes([*marks, *summary["notes"]]),
         notebook.paragraph(f"Files: {comparison.folder}"),
     )
 
@@ -43,15 +58,16 @@ def comparison_text(comparison: Comparison) -> str:
     """The means in percent, a line per row, for a terminal."""
     summary = comparison.summary
     metrics = [name for name, entry in METRICS.items() if entry.in_tables and name in summary["metrics"]]
-    width = max(len(row["label"]) for row in summary["rows"])
+    width = max(len(marked_label(row)) for row in summary["rows"])
     head = f"Comparison on {summary['graph']['source']}, seeds: {summary['seeds']}, {summary['split_rule']}"
     lines = [head, " " * width + "".join(f"{METRICS[name].short:>10}" for name in metrics)]
     for row in summary["rows"]:
         means = (row["mean"][name] for name in metrics)
         cells = "".join("         -" if mean is None else f"{100 * mean:10.1f}" for mean in means)
         failed = f"  ({row['failed']} of {row['runs']} runs failed)" if row["failed"] else ""
-        lines.append(f"{row['label']:<{width}}{cells}{failed}")
-    return "\n".join([*lines, f"Percent on the test nodes, mean over the runs. Files: {comparison.folder}"])
+        lines.append(f"{marked_label(row):<{width}}{cells}{failed}")
+    marks = [GROUP_MARK_MEANS] if any(row.get("group_at_prediction") for row in summary["rows"]) else []
+    return "\n".join([*lines, *marks, f"Percent on the test nodes, mean over the runs. Files: {comparison.folder}"])
 
 
 def comparison_frame(comparison: Comparison) -> pl.DataFrame:

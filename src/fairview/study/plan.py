@@ -76,7 +76,7 @@ class Row:
 
     def trials(self, dataset: str, *, seeds: int, splits: int) -> list[Trial]:
         """One per split and seed; a method without randomness has one per split."""
-        count = seeds if "seed" in parameters(self.method) else 1
+        count = seeds if self.entry.uses("seed", self.settings) else 1
         return [
             Trial(dataset, self.method, self.encoder, self.settings, seed=seed, split=split)
             for split in split_numbers(splits)
@@ -129,13 +129,14 @@ def plan(
     if preset is not None and preset not in PRESETS:
         raise InputError(f"no preset '{preset}'.{did_you_mean(preset, PRESETS)}")
     given = [(entry.name, settings, encoder) for entry, settings, encoder in chosen]
-    if not kinds and any(encoder is None and "encoder" in parameters(name) for name, _, encoder in given):
+    encoded = [entry.uses("encoder", (settings or {}) | by_method.get(entry.name, {})) for entry, settings, _ in chosen]
+    if not kinds and any(has and encoder is None for has, (_, _, encoder) in zip(encoded, given, strict=True)):
         raise InputError(f"encoders: none given; expected one or several of {', '.join(ENCODERS)}.")
-    rows = [(Row(name, None), settings) for name, settings, _ in given if "encoder" not in parameters(name)]
+    rows = [(Row(name, None), settings) for has, (name, settings, _) in zip(encoded, given, strict=True) if not has]
     for kind in dict.fromkeys([*kinds, *(encoder for _, _, encoder in given if encoder is not None)]):
-        for name, settings, encoder in given:
+        for has, (name, settings, encoder) in zip(encoded, given, strict=True):
             applies = encoder == kind if encoder is not None else kind in kinds or name == PLAIN
-            if "encoder" in parameters(name) and applies:
+            if has and applies:
                 rows.append((Row(name, kind), settings))
     complete = []
     for row, settings in rows:

@@ -181,7 +181,7 @@ def test_label_and_sensitive_column_may_be_lacking(read, recipe):
 
 
 AGAIN = " Correct them, or train again with such rows."
-NO_GROUP = " Correct them, or empty these cells: a prediction does not need the group."
+NO_GROUP = " Correct them, or empty these cells: the group is then unknown."
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,7 @@ def apply_sensitive(reader: ColumnReader, sensitive: Sensitive | None) -> npt.ND
     texts = _texts_by_rule(reader, sensitive)
     if sensitive is None or texts is None:
         return np.full(len(reader.table), UNKNOWN, dtype=np.int16)
-    empty = "" if sensitive.channels else "Correct them, or empty these cells: a prediction does not need the group."
+    empty = "" if sensitive.channels else "Correct them, or empty these cells: the group is then unknown."
     reader.report_new(sensitive.column, texts, sensitive.values, empty)
     return _codes(texts, sensitive)
 

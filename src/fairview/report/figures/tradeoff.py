@@ -13,7 +13,7 @@ from fairview.metrics.registry import METRICS
 from fairview.report.documents import ComparisonDocument, MetricsRow
 from fairview.report.figures.charts import Series, Values, chart_of, known, layered, tip
 from fairview.report.figures.figure import Figure, FigureTable, Panel
-from fairview.report.folder import Content
+from fairview.report.folder import Content, RunDocuments
 from fairview.report.words import (
     capitalised,
     distinct,
@@ -24,6 +24,7 @@ from fairview.report.words import (
     metric_name,
     number,
     span,
+    with_need,
 )
 
 MOST = 60
@@ -57,10 +58,17 @@ def figure_of_runs(content: Content) -> Figure | None:
     tests = [(run, test) for run in content.runs if (test := run.test) is not None]
     words = "95% intervals over the tested nodes"
     if len(tests) > 1:
-        rows = [test.model_copy(update={"name": run.name}) for run, test in tests]
+        rows = [test.model_copy(update={"name": run.name} | _need(run)) for run, test in tests]
         return tradeoff_figure(model_points(rows + others[1:]), words, (_over_runs(rows),))
-    rows = [test.model_copy(update={"name": run.record.method if run.record else "model"}) for run, test in tests]
+    rows = [
+        test.model_copy(update={"name": run.record.method if run.record else "model"} | _need(run))
+        for run, test in tests
+    ]
     return tradeoff_figure(model_points(others or rows), words)
+
+
+def _need(run: RunDocuments) -> dict[str, bool]:
+    return {"group_at_prediction": bool(run.record and run.record.group_at_prediction)}
 
 
 def compared_points(comparison: ComparisonDocument) -> list[Point]:
@@ -69,9 +77,12 @@ def compared_points(comparison: ComparisonDocument) -> list[Point]:
     for row in comparison.rows[:MOST]:
         intervals = {metric: {"low": row.low.get(metric), "high": row.high.get(metric)} for metric in METRICS}
         means = {metric: row.mean.get(metric) for metric in METRICS}
-        metrics = MetricsRow.model_validate({"intervals": intervals, "undefined": row.undefined} | means)
-        series = method_name(row.method) or row.title
-        points.append(Point(row.title, series, encoder_name(row.encoder) or "no encoder", metrics, row.std))
+        facts = {"undefined": row.undefined, "group_at_prediction": row.group_at_prediction}
+        metrics = MetricsRow.model_validate({"intervals": intervals} | facts | means)
+        name, series = (
+            with_need(text, row.group_at_prediction) for text in (row.title, method_name(row.method) or row.title)
+        )
+        points.append(Point(name, series, encoder_name(row.encoder) or "no encoder", metrics, row.std))
     return points
 
 
@@ -86,7 +97,7 @@ def _row_name(row: MetricsRow) -> str:
     says_yes, accuracy = row.value("false_positive_rate") == 1, row.value("accuracy")
     if row.name == "constant" and says_yes and accuracy is not None and accuracy < 0.5:
         return "always yes"
-    return method_name(row.name)
+    return with_need(method_name(row.name), row.group_at_prediction)
 
 
 def tradeoff_figure(points: list[Point], interval_words: str, tables: tuple[FigureTable, ...] = ()) -> Figure | None:
@@ -107,12 +118,18 @@ def tradeoff_figure(points: list[Point], interval_words: str, tables: tuple[Figu
         for metric, reason in point.row.undefined.items()
         if metric in METRICS
     )
+    need = (
+        " A model that needs the group must be told each person's sensitive group to decide about them; that is often "
+        "forbidden."
+        if any(point.row.group_at_prediction for point in points)
+        else ""
+    )
     return Figure(
         key="tradeoff",
         heading="What does fairness cost?",
         reading="Up is more useful, left is more equal: the best place is the top left. Bars show what chance alone "
         f"could do ({interval_words}). A predictor that gives everyone the same answer is perfectly equal and useless; "
-        "a model is worth something only if it lies clearly above it."
+        "a model is worth something only if it lies clearly above it." + need
         if panels
         else "Nothing can be drawn: no model has both a gap and a measure of usefulness. The table has what is known.",
         panels=tuple(panels),

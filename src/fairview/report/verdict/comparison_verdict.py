@@ -40,6 +40,8 @@ def comparison_verdict(comparison: ComparisonDocument) -> ReportVerdict:
         sentences.append(f"Not shown to rank better than chance, so a small gap says little: {listed(useless, 8)}.")
     if single:
         sentences.append(f"Without an interval, because there is one run or all are equal: {listed(single, 8)}.")
+    if needing := [row.title for row in comparison.rows if row.group_at_prediction]:
+        sentences.append(f"Must be told each person's sensitive group to decide about them: {listed(needing, 8)}.")
     if comparison.selection:
         sentences.append(f"How each model was chosen: {comparison.selection}")
     undefined = [

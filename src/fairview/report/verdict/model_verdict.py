@@ -102,6 +102,7 @@ def model_verdict(content: Content, measured: Measured) -> ReportVerdict:
         *(_gap_sentence(measured, metric, judged[metric]) for metric in judged),
         _usefulness(row, useless),
         *_against_plain(content, row),
+        *_need(content),
     ]
     warnings = [
         f"Small group: {group.group} has {plural(group.nodes, 'tested node')}"
@@ -259,6 +260,15 @@ def _against_plain(content: Content, row: MetricsRow) -> list[str]:
     if overlap:
         sentence += " The two intervals overlap, so this test alone does not show which gap is smaller."
     return [sentence]
+
+
+def _need(content: Content) -> list[str]:
+    record = content.run.record if content.run else None
+    model = content.audit.model if content.audit else None
+    told = (record.group_at_prediction if record else None) or (model.group_at_prediction if model else None)
+    by = f" ({content.audit.graph.sensitive})" if content.audit and content.audit.graph.sensitive else ""
+    sentence = f"To decide about a person, the model must be told the person's sensitive group{by}; check that it may."
+    return [sentence] if told else []
 
 
 def _facts(measured: Measured) -> tuple[Fact, ...]:
