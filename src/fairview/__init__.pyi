@@ -62,4 +62,7 @@ from fairview.report.figures.registry import FigureEntry as FigureEntry
 from fairview.report.figures.registry import register_figure as register_figure
 from fairview.study.comparison import Comparison as Comparison
 from fairview.study.comparison import compare as compare
+from fairview.tuning.tune import tune as tune
+from fairview.tuning.tuning import RefusedError as RefusedError
+from fairview.tuning.tuning import Tuning as Tuning
 from fairview.undefined import Undefined as Undefined

@@ -71,3 +71,17 @@ def group_facts(graph: NodeGraph, code: int) -> dict[str, Any]:
         "positive_rate": positives / labelled if labelled else None,
         "average_degree": float(graph.adjacency.degree[members].mean()) if members.any() else None,
     }
+
+
+def describe_graph(graph: NodeGraph) -> dict[str, Any]:
+    """Which graph it was."""
+    return {
+        "source": graph.provenance.source,
+        "sha256": graph.sha256,
+        "nodes": graph.num_nodes,
+        "edges": graph.num_edges,
+        "sensitive": graph.sensitive_name,
+        "groups": graph.group_sizes,
+        "group_unknown": graph.sensitive_unknown,
+        "sensitive_channels": list(graph.sensitive_channels),
+    }

@@ -93,7 +93,8 @@ class Estimator(ABC):
             (527, 215)
         """
         require_fitted(self)
-        if not isinstance(threshold, int | float | np.floating) or not 0 <= threshold < 1:
+        given: object = threshold  # from a file, or a user without a type checker
+        if not isinstance(given, int | float | np.floating) or not 0 <= threshold < 1:
             raise InputError(f"threshold: {threshold!r}; expected a number from 0 to 1, below 1.")
         other = copy.copy(self)
         other.threshold_ = float(threshold)

@@ -40,7 +40,13 @@ _FOREIGN = {"foreign": True}
 
 def save_model(model: Estimator, folder: str | Path) -> None:
     """Write `model.safetensors` and `model.json` into a folder, each atomically, the JSON last."""
-    folder = Path(folder)
+    payload, document = model_content(model)
+    write_atomic(Path(folder) / "model.safetensors", payload)
+    write_atomic(Path(folder) / "model.json", document)
+
+
+def model_content(model: Estimator) -> tuple[bytes, bytes]:
+    """What `model.safetensors` and `model.json` hold; the second names the sha256 of the first."""
     check_saveable(model)
     tensors, facts = model.tensors(), model.facts()
     payload = safetensors.torch.save({name: tensor.contiguous().clone() for name, tensor in tensors.items()})
@@ -55,8 +61,7 @@ def save_model(model: Estimator, folder: str | Path) -> None:
         "facts": facts.model_dump(mode="json"),
         "tensors_sha256": hashlib.sha256(payload).hexdigest(),
     }
-    write_atomic(folder / "model.safetensors", payload)
-    write_atomic(folder / "model.json", canonical(document))
+    return payload, canonical(document)
 
 
 def check_saveable(model: object) -> None:

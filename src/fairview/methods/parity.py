@@ -120,7 +120,7 @@ class Parity(Estimator):
         graph: NodeGraph,
         weights: Sequence[float] = (0, 1, 3, 10, 30, 100),
         *,
-        of: str = "statistical_parity_weight",
+        of: str | Sequence[str] = "statistical_parity_weight",
         prepared: Prepared | None = None,
     ) -> list[Self]:
         """A fitted model for each weight of a penalty; the same as fitting each alone, in less time.
@@ -128,7 +128,7 @@ class Parity(Estimator):
         Args:
             graph: with a split `train`.
             weights: values of the parameter `of`.
-            of: which weight to vary.
+            of: which weight to vary; several are given the same value.
             prepared: what `prepare` returned for this graph.
 
         Example:
@@ -137,9 +137,11 @@ class Parity(Estimator):
             >>> [model.statistical_parity_weight for model in fv.Parity().path(graph, (0, 3))]
             [0.0, 3.0]
         """
-        if of not in WEIGHTS:
-            raise InputError(f"of: no weight '{of}'.{did_you_mean(of, WEIGHTS)}")
-        models = [type(self)(**self.get_params() | {of: float(weight)}) for weight in weights]
+        names = [of] if isinstance(of, str) else list(of)
+        for name in names:
+            if name not in WEIGHTS:
+                raise InputError(f"of: no weight '{name}'.{did_you_mean(name, WEIGHTS)}")
+        models = [type(self)(**self.get_params() | dict.fromkeys(names, float(weight))) for weight in weights]
         for model in models:
             check_settings(type(model), model.get_params(deep=False))
         if not models:

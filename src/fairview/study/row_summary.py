@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairview.data.graph import NodeGraph
+from fairview.data.summary import describe_graph
 from fairview.metrics.registry import METRICS
 from fairview.study.plan import PLAIN, Row
 from fairview.study.statistics import (
@@ -113,20 +114,6 @@ def summary_document(
         "reference": PLAIN,
         "rows": described,
         "notes": [*notes, *of_rows],
-    }
-
-
-def describe_graph(graph: NodeGraph) -> dict[str, Any]:
-    """Which graph it was."""
-    return {
-        "source": graph.provenance.source,
-        "sha256": graph.sha256,
-        "nodes": graph.num_nodes,
-        "edges": graph.num_edges,
-        "sensitive": graph.sensitive_name,
-        "groups": graph.group_sizes,
-        "group_unknown": graph.sensitive_unknown,
-        "sensitive_channels": list(graph.sensitive_channels),
     }
 
 

@@ -13,7 +13,7 @@ may even be measured on the certification nodes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -27,8 +27,9 @@ from fairview.tuning.counts import cells_of, positive_counts, utility_of
 from fairview.tuning.holdout import Holdout
 from fairview.tuning.limits import CONDITIONS, Limit
 
-LEVELS = (1e-6, 1e-4, 1e-3, 0.01, 0.05, 0.2, 0.5, 1.0, 2.0, 5.0)
-"""Expected p-values, as multiples of δ, up to which the steps of the sequence go."""
+LEVELS = {1e-6: 3, 1e-4: 3, 1e-3: 3, 0.01: 3, 0.05: 1, 0.2: 1, 0.5: 1, 1.0: 1, 2.0: 1, 5.0: 1}
+"""Expected p-values, as multiples of δ, up to which the steps of the sequence go, and how many candidates each adds:
+several where a failure is unlikely, one where each test may be the last."""
 
 LEAST_GAIN = 0.5
 """Of what the most useful candidate gains over the majority answer; less useful ones are not worth a certificate."""
@@ -41,7 +42,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Scored:
-    """The scores of a fitted model: one for every node, between 0 and 1, and its AUC on the tuning and the val nodes."""
+    """The scores of a fitted model, one for every node, and its AUC on the tuning nodes and on all val nodes."""
 
     scores: Array
     tuning_auc: float
@@ -81,20 +82,14 @@ class Choice:
     Attributes:
         sequence: the candidates in the order of their tests; those behind the first failure were not tested.
         tested: of each tested candidate, the test of each limit.
-        chosen: the most useful of those that passed; None is a refusal.
+        certified: the candidates that passed.
+        chosen: the most useful of those; None is a refusal.
     """
 
-    sequence: tuple[int, ...]
-    tested: tuple[tuple[Tested, ...], ...]
-    chosen: int | None
-
-    @property
-    def certified(self) -> tuple[int, ...]:
-        """The candidates that passed."""
-        passed = len(self.tested) - (not self.last_passed)
-        return self.sequence[:passed]
-
-    last_passed: bool = field(default=True)
+    sequence: tuple[int, ...] = ()
+    tested: tuple[tuple[Tested, ...], ...] = ()
+    certified: tuple[int, ...] = ()
+    chosen: int | None = None
 
 
 class Candidates:
@@ -184,21 +179,17 @@ class Candidates:
         return expected
 
     def sequence(self, limits: Sequence[Limit], level: float) -> tuple[int, ...]:
-        """The candidates to test, the surest first, each more useful than the one before."""
+        """The candidates to test: the surest first, then the most useful ones of each level, surer before less sure."""
         useful = self.worthwhile
         if not len(useful):
             return ()
         expected = self.expected_p_values(limits)[useful]
         steps = [int(np.argmin(expected))]
-        for multiple in LEVELS:
+        for multiple, count in LEVELS.items():
             within = np.flatnonzero(expected <= multiple * level)
-            if len(within):
-                steps.append(int(within[np.argmax(self.tuning_utility[useful[within]])]))
-        rising = [steps[0]]
-        for step in steps[1:]:
-            if self.tuning_utility[useful[step]] > self.tuning_utility[useful[rising[-1]]]:
-                rising.append(step)
-        return tuple(int(useful[step]) for step in rising)
+            best = within[np.argsort(-self.tuning_utility[useful[within]], kind="stable")[:count]]
+            steps += best[np.argsort(expected[best], kind="stable")].tolist()
+        return tuple(int(useful[step]) for step in dict.fromkeys(steps))
 
     @cached_property
     def worthwhile(self) -> npt.NDArray[np.intp]:
@@ -212,15 +203,14 @@ class Candidates:
         level = 1 - confidence
         sequence = self.sequence(limits, level)
         tested: list[tuple[Tested, ...]] = []
+        certified: list[int] = []
         for candidate in sequence:
-            tests = tuple(self.test(candidate, limit) for limit in limits)
-            tested.append(tests)
-            if max(test.p_value for test in tests) > level:
+            tested.append(tuple(self.test(candidate, limit) for limit in limits))
+            if max(test.p_value for test in tested[-1]) > level:
                 break
-        last_passed = bool(tested) and max(test.p_value for test in tested[-1]) <= level
-        passed = sequence[: len(tested) - (not last_passed)] if tested else ()
-        chosen = max(passed, key=lambda candidate: self.val_utility[candidate], default=None)
-        return Choice(sequence, tuple(tested), chosen, last_passed)
+            certified.append(candidate)
+        chosen = max(certified, key=lambda candidate: self.val_utility[candidate], default=None)
+        return Choice(sequence, tuple(tested), tuple(certified), chosen)
 
     def nodes_needed(self, tests: Sequence[Tested], confidence: float) -> int | None:
         """About how many certification nodes would certify this candidate, if its gap is what it looks like."""
@@ -231,7 +221,9 @@ class Candidates:
                 for a, b in combinations(samples, 2):
                     for one, other in ((a, b), (b, a)):
                         z = -float(
-                            score_statistic(one.positive, other.positive, one.nodes, other.nodes, float(test.limit.limit or 0))
+                            score_statistic(
+                                one.positive, other.positive, one.nodes, other.nodes, float(test.limit.limit or 0)
+                            )
                         )
                         if z <= 0:
                             return None

@@ -88,8 +88,8 @@ class Holdout:
         ]
 
     def _known_unseen(self) -> npt.NDArray[np.int16]:
-        codes = self.graph.sensitive[self.unseen]
-        return codes[codes != UNKNOWN]
+        codes: npt.NDArray[np.int16] = self.graph.sensitive[self.unseen]
+        return np.asarray(codes[codes != UNKNOWN])
 
 
 def hold_out(graph: NodeGraph, *, seed: int) -> Holdout:
@@ -111,10 +111,11 @@ def hold_out(graph: NodeGraph, *, seed: int) -> Holdout:
     design = graph.replace(
         labels=np.where(blank, UNKNOWN, graph.labels),
         sensitive=np.where(blank, UNKNOWN, graph.sensitive),
-        splits={"train": graph.split("train"), "val": tuning_mask, "certify": blank & ~_any(held_out, graph)} | held_out,
+        splits={"train": graph.split("train"), "val": tuning_mask, "certify": blank & ~_any(held_out, graph)}
+        | held_out,
     )
     candidates = np.flatnonzero(certify)
-    holdout = Holdout(
+    return Holdout(
         graph=graph,
         design=design,
         tuning=np.flatnonzero(tuning_mask),
@@ -122,7 +123,6 @@ def hold_out(graph: NodeGraph, *, seed: int) -> Holdout:
         labelled=candidates[graph.labelled[candidates]],
         unseen=np.flatnonzero(certify | (_any(held_out, graph) & known)),
     )
-    return holdout
 
 
 def check_certifiable(holdout: Holdout, limits: tuple[Limit, ...]) -> None:
@@ -142,7 +142,7 @@ def check_certifiable(holdout: Holdout, limits: tuple[Limit, ...]) -> None:
 
 def _any(masks: dict[str, npt.NDArray[np.bool_]], graph: NodeGraph) -> npt.NDArray[np.bool_]:
     none = np.zeros(graph.num_nodes, dtype=np.bool_)
-    return np.any([none, *masks.values()], axis=0)
+    return np.asarray(np.any([none, *masks.values()], axis=0))
 
 
 def _share(graph: NodeGraph, rows: Rows, share: float, draw: np.random.Generator) -> npt.NDArray[np.bool_]:

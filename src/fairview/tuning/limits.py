@@ -62,13 +62,13 @@ def read_limits(max_gap: float | Mapping[str, float] | None, gaps: Sequence[str]
     problems = Problems()
     names = [gaps] if isinstance(gaps, str) else list(gaps or ())
     if isinstance(max_gap, Mapping):
-        by_gap = {str(name): value for name, value in max_gap.items()}
+        by_gap: dict[str, float | None] = {str(name): value for name, value in max_gap.items()}
         if names and set(names) != set(by_gap):
             problems.add(f"max_gap: names {sorted(by_gap)}, but gaps names {sorted(names)}; give one of the two.")
         names = list(by_gap)
     else:
         names = names or ["statistical_parity"]
-        by_gap = dict.fromkeys(names, max_gap)  # type: ignore[arg-type]
+        by_gap = dict.fromkeys(names, max_gap)
     for name in names:
         if name not in CONDITIONS:
             problems.add(f"{option('gap')}: no gap '{name}' has a test.{did_you_mean(name, list(CONDITIONS))}")
@@ -77,7 +77,7 @@ def read_limits(max_gap: float | Mapping[str, float] | None, gaps: Sequence[str]
             hint = " Limits are fractions: 5 points are 0.05." if _is_number(value) and 1 <= float(value) <= 100 else ""
             problems.add(f"{option('max_gap')}: {value!r}; expected a number between 0 and 1.{hint}")
     problems.raise_if_any()
-    return tuple(Limit(name, None if by_gap[name] is None else float(by_gap[name])) for name in dict.fromkeys(names))
+    return tuple(Limit(name, by_gap[name]) for name in dict.fromkeys(names))
 
 
 def check_utility(utility: str) -> None:

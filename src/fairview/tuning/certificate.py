@@ -1,0 +1,217 @@
+"""What is promised, of which model, on whose evidence? A certificate beside the model, and a check of it.
+
+`certificate.json` names the sha256 of the model's file, of the graph and of the nodes that certified it, with the
+counts that the tests saw. Whoever has the folder can compute the p-values again; whoever has the graph, the counts too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fairview._version import __version__
+from fairview.data.graph import NodeGraph
+from fairview.errors import InputError
+from fairview.metrics.gap_test import Sample, gap_p_value
+from fairview.tuning.choice import Tested, as_json
+from fairview.tuning.holdout import Holdout, hold_out
+from fairview.tuning.limits import CONDITIONS
+
+NAME = "certificate.json"
+
+RULE = (
+    "Candidates were put in order by what the learning and tuning nodes say of them, and tested one after the other on "
+    "the certification nodes until the first failed (fixed sequence, exact test); of those that passed, the most "
+    "useful is certified."
+)
+
+
+def statement(tests: Sequence[Tested], confidence: float) -> str:
+    """The promise in one sentence."""
+    promised = " and ".join(
+        f"the {test.limit.words} is at most {100 * float(test.limit.limit or 0):g} points" for test in tests
+    )
+    return f"With {100 * confidence:g} % confidence {promised}."
+
+
+def conditions(holdout: Holdout, population: str) -> list[str]:
+    """Under which the promise holds."""
+    graph = holdout.graph
+    unknown = graph.sensitive_unknown
+    where = (
+        "It speaks of the nodes of this graph that no fit and no ranking has seen, and of no others."
+        if population == "graph"
+        else "It speaks of the nodes of this graph that no fit and no ranking has seen, and of new ones if they come "
+        "from the same population in the same way. If the population changes, it does not hold."
+    )
+    return [
+        "The certification nodes must be a random part of the nodes that it speaks of. They were drawn at random from "
+        "the val split and from the nodes in no split; if the val split was not drawn at random, it does not hold.",
+        where,
+        "It holds for this model file with this threshold. Refitting, another threshold, or calibration voids it.",
+        *([f"The group of {unknown:,} nodes is not known; it does not speak of them."] if unknown else []),
+        "The limit was set before anybody looked. A limit that is chosen after looking at the results is not covered.",
+    ]
+
+
+def certificate(
+    tests: Sequence[Tested],
+    holdout: Holdout,
+    *,
+    confidence: float,
+    population: str,
+    threshold: float,
+    model_sha256: str,
+    seed: int,
+    order: int,
+    candidates: int,
+) -> dict[str, Any]:
+    """The document.
+
+    Args:
+        tests: of the model that was chosen, one for each limit.
+        holdout: the division of the nodes.
+        confidence: of the promise.
+        population: that it speaks of.
+        threshold: of the model.
+        model_sha256: of its `model.json`, which names the sha256 of its tensors.
+        seed: of the division.
+        order: its place in the sequence of the tests, from 1.
+        candidates: how many there were to choose from.
+    """
+    return {
+        "kind": "certificate",
+        "version": 1,
+        "statement": statement(tests, confidence),
+        "limits": [as_json(test, confidence) | {"groups": _groups(test, holdout.graph)} for test in tests],
+        "model_sha256": model_sha256,
+        "graph_sha256": holdout.graph.sha256,
+        "nodes_sha256": nodes_sha256(holdout),
+        "seed": seed,
+        "threshold": threshold,
+        "population": population,
+        "rule": RULE,
+        "conditions": conditions(holdout, population),
+        "order": order,
+        "candidates": candidates,
+        "versions": {"fairview": __version__},
+    }
+
+
+def nodes_sha256(holdout: Holdout) -> str:
+    """Of the certification nodes' row numbers: those for everybody, then the labelled ones."""
+    digest = hashlib.sha256()
+    for rows in (holdout.everybody, holdout.labelled):
+        digest.update(np.ascontiguousarray(rows, dtype="<i8").tobytes() + b";")
+    return digest.hexdigest()
+
+
+def check_certificate(folder: str | Path, graph: NodeGraph | None = None) -> list[str]:
+    """What is wrong with the certificate of a run folder; nothing if the list is empty.
+
+    Args:
+        folder: with `certificate.json` and `model.json`.
+        graph: that the model was tuned on; with it, the counts are made again from the model's scores.
+    """
+    folder = Path(folder)
+    document = _read(folder / NAME)
+    if isinstance(document, str):
+        return [document]
+    problems = []
+    try:
+        model = (folder / "model.json").read_bytes()
+        if hashlib.sha256(model).hexdigest() != document["model_sha256"]:
+            problems.append(f"{NAME}: it is of another model than model.json; refitting or changing a model voids it.")
+        told = json.loads(model).get("threshold", 0.5)
+        if told != document["threshold"]:
+            problems.append(f"{NAME}: it is for the threshold {document['threshold']:g}, but the model's is {told:g}.")
+        for limit in document["limits"]:
+            problems += _check_limit(limit)
+        if graph is not None:
+            problems += _check_counts(folder, document, graph)
+    except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
+        problems.append(f"{NAME}: is not a whole certificate ({type(error).__name__}: {error}).")
+    return problems
+
+
+def _check_limit(limit: Mapping[str, Any]) -> list[str]:
+    problems = []
+    samples = [
+        [Sample(row["positive"], row["nodes"], row.get("population")) for row in rows] for rows in limit["groups"]
+    ]
+    p_value = max(gap_p_value(each, limit["limit"]) for each in samples)
+    if not np.isclose(p_value, limit["p_value"], rtol=1e-6, atol=1e-9):
+        problems.append(f"{NAME}: {limit['gap']}: its p-value is {limit['p_value']:g}, the counts give {p_value:g}.")
+    if p_value > 1 - limit["confidence"] + 1e-9:
+        problems.append(f"{NAME}: {limit['gap']}: the counts do not support the limit of {limit['limit']:g}.")
+    return problems
+
+
+def _check_counts(folder: Path, document: Mapping[str, Any], graph: NodeGraph) -> list[str]:
+    from fairview.methods.model_files import load_model
+
+    if graph.sha256 != document["graph_sha256"]:
+        return [f"{NAME}: it is of another graph than the one given."]
+    holdout = hold_out(graph, seed=document["seed"])
+    if nodes_sha256(holdout) != document["nodes_sha256"]:
+        return [f"{NAME}: its certification nodes are not those that its seed gives."]
+    model = load_model(folder)
+    positive = np.asarray(model.predict_proba(graph))[:, 1] > document["threshold"]
+    problems = []
+    for limit in document["limits"]:
+        for label, rows in zip(CONDITIONS[limit["gap"]], limit["groups"], strict=True):
+            counts = _positive(positive, holdout, label)
+            if {row["group"]: row["positive"] for row in rows} != {name: counts[name] for name in counts}:
+                problems.append(f"{NAME}: {limit['gap']}: the model's predictions give other counts.")
+    return problems
+
+
+def _positive(positive: npt.NDArray[np.bool_], holdout: Holdout, label: int | None) -> dict[str, int]:
+    rows, graph = holdout.certifying(label), holdout.graph
+    codes = graph.sensitive[rows]
+    return {
+        name: int(positive[rows[codes == code]].sum())
+        for code, name in enumerate(graph.groups)
+        if (codes == code).any()
+    }
+
+
+def _groups(test: Tested, graph: NodeGraph) -> list[list[dict[str, Any]]]:
+    """For each condition, the groups' counts; groups without a node have no sample."""
+    names = [name for name, size in graph.group_sizes.items() if size]
+    return [
+        [
+            {"group": name, "positive": sample.positive, "nodes": sample.nodes}
+            | ({} if sample.population is None else {"population": sample.population})
+            for name, sample in zip(names, samples, strict=True)
+        ]
+        for samples in test.samples
+    ]
+
+
+def _read(path: Path) -> dict[str, Any] | str:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        return f"{path.name}: can't be read ({type(error).__name__})."
+    if not isinstance(document, dict) or document.get("kind") != "certificate" or document.get("version") != 1:
+        return f"{path.name}: is no certificate of this version."
+    return document
+
+
+def read_certificate(folder: str | Path) -> dict[str, Any]:
+    """The certificate of a run folder.
+
+    Raises:
+        InputError: there is none, or it can't be read.
+    """
+    document = _read(Path(folder) / NAME)
+    if isinstance(document, str):
+        raise InputError(f"{folder}: {document}")
+    return document

@@ -1,0 +1,56 @@
+"""Which Parity models are worth a look? The columns that rank best without a penalty, then a path of penalties."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from typing import Any
+
+from fairview.methods.parity import Parity
+from fairview.tuning.holdout import Holdout
+from fairview.tuning.limits import Limit
+from fairview.tuning.trials import Trial, finished
+
+HOPS, L2 = (0, 2), (0.001, 0.01, 0.05)
+WEIGHTS = (1.0, 3.0, 10.0, 30.0, 100.0)
+PENALTIES = ("energy", "threshold")
+
+STEPS = len(HOPS) * len(L2) + len(PENALTIES)
+"""Steps of progress."""
+
+
+def parity_path(
+    holdout: Holdout, limits: Sequence[Limit], *, seed: int, advance: Callable[[int], None]
+) -> Iterator[Trial]:
+    """The plain model with the best AUC on the tuning nodes, then, for each penalty, its path of weights.
+
+    Args:
+        holdout: the division of the nodes.
+        limits: whose gaps the penalties hold down.
+        seed: of models with random weights.
+        advance: told of each step.
+    """
+    weights = [f"{limit.gap}_weight" for limit in limits]
+    zero: dict[str, Any] = dict.fromkeys(
+        ("statistical_parity_weight", "equal_opportunity_weight", "equalized_odds_weight"), 0.0
+    )
+    prepared = Parity(hops=max(HOPS), seed=seed).prepare(holdout.design)
+    plain: list[Trial] = []
+    for hops, l2 in product(HOPS, L2):
+        start = time.perf_counter()
+        model = Parity(hops=hops, l2=l2, seed=seed, **zero).fit(holdout.design, prepared=prepared)
+        settings: dict[str, Any] = {"hops": hops, "l2": l2} | dict.fromkeys(weights, 0.0)
+        plain.append(finished(model, "parity", settings, holdout, time.perf_counter() - start))
+        advance(1)
+    best = max(plain, key=lambda trial: trial.auc(holdout.graph.labels, holdout.tuning))
+    yield best
+    for penalty in PENALTIES:
+        start = time.perf_counter()
+        model = Parity(**best.model.get_params() | {"penalty": penalty})
+        for weight, fitted in zip(
+            WEIGHTS, model.path(holdout.design, WEIGHTS, of=weights, prepared=prepared), strict=True
+        ):
+            settings = dict(best.settings) | dict.fromkeys(weights, weight) | {"penalty": penalty}
+            yield finished(fitted, "parity", settings, holdout, (time.perf_counter() - start) / len(WEIGHTS))
+        advance(1)

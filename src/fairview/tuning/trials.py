@@ -1,0 +1,160 @@
+"""What is one trial? A method with its settings, fitted to the design graph, and its scores for every node."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fairview.atomic import write_atomic, write_json
+from fairview.errors import FairviewError, InputError, in_one_line, option
+from fairview.methods.contract import Facts
+from fairview.methods.estimator import Estimator
+from fairview.methods.model_files import load_model, save_model
+from fairview.methods.registry import needs_group, resolve_method
+from fairview.metrics.ranking import auc_of
+from fairview.tuning.choice import Scored
+from fairview.tuning.holdout import Holdout
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A fitted model.
+
+    Attributes:
+        method: its name.
+        settings: what was varied, by parameter.
+        model: fitted.
+        scores: the probability of the positive class, for every node of the graph.
+        seconds: of the fit.
+    """
+
+    method: str
+    settings: Mapping[str, Any]
+    model: Estimator
+    scores: npt.NDArray[np.float64] = field(repr=False)
+    seconds: float
+
+    @property
+    def label(self) -> str:
+        """For a table or a chart."""
+        words = {
+            "statistical_parity_weight": "λ",
+            "equal_opportunity_weight": "λ EO",
+            "equalized_odds_weight": "λ odds",
+        }
+        named = {words.get(name, name.replace("_", " ")): value for name, value in self.settings.items()}
+        return ", ".join([resolve_method(self.method).label, *(_setting(*pair) for pair in named.items())])
+
+    @property
+    def group_at_prediction(self) -> bool:
+        """Whether it needs each node's group to predict it."""
+        return needs_group(self.model)
+
+    def scored(self, holdout: Holdout) -> Scored:
+        """The scores with their AUC where models are ranked and judged."""
+        graph = holdout.graph
+        val = np.flatnonzero(graph.split("val") & graph.labelled)
+        return Scored(self.scores, *(self.auc(graph.labels, rows) for rows in (holdout.tuning, val)))
+
+    def auc(self, labels: npt.NDArray[np.int8], rows: npt.NDArray[np.intp]) -> float:
+        """On the labelled ones of some nodes; NaN without both labels."""
+        return auc_of(*(self.scores[rows[labels[rows] == label]] for label in (1, 0)))
+
+
+def fit_trial(model: Estimator, method: str, settings: Mapping[str, Any], holdout: Holdout) -> Trial:
+    """Fit a model to the design graph, and predict the graph as it is."""
+    start = time.perf_counter()
+    model.fit(holdout.design)
+    return finished(model, method, settings, holdout, time.perf_counter() - start)
+
+
+def finished(model: Estimator, method: str, settings: Mapping[str, Any], holdout: Holdout, seconds: float) -> Trial:
+    """The trial of a model that is fitted already.
+
+    The model's facts then name the graph itself: methods are given a copy of it with labels and groups left blank.
+    """
+    model.facts_ = Facts.of(holdout.graph, model.facts().channels)
+    scores = np.asarray(model.predict_proba(holdout.graph), dtype=np.float64)[:, 1]
+    return Trial(method, dict(settings), model, scores, seconds)
+
+
+# --- on disk ----------------------------------------------------------------------------------------------------------
+
+
+def save_trial(trial: Trial, folder: Path) -> None:
+    """Model, scores, and last `trial.json`, which says that the rest is whole."""
+    save_model(trial.model, folder)
+    stream = io.BytesIO()
+    np.save(stream, trial.scores, allow_pickle=False)
+    write_atomic(folder / "scores.npy", stream.getvalue())
+    document = {
+        "kind": "trial",
+        "version": 1,
+        "method": trial.method,
+        "settings": dict(trial.settings),
+        "seconds": trial.seconds,
+        "sha256": {name: _sha256(folder / name) for name in ("model.json", "scores.npy")},
+    }
+    write_json(folder / "trial.json", document)
+
+
+def load_trial(folder: Path, method: str, settings: Mapping[str, Any], holdout: Holdout) -> Trial | None:
+    """The trial that was saved in a folder; None if there is none, or not a whole one.
+
+    Raises:
+        InputError: it is of another method or other settings.
+    """
+    path = folder / "trial.json"
+    if not path.exists():
+        return None
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        whole = all(_sha256(folder / name) == digest for name, digest in document["sha256"].items())
+        same = (document["method"], document["settings"]) == (method, json.loads(json.dumps(dict(settings))))
+        seconds = float(document["seconds"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    if not same:
+        raise InputError(f"{folder}: holds another trial than expected. Use another {option('folder')}.")
+    if not whole:
+        return None
+    try:
+        model = load_model(folder, method=resolve_method(method).method)
+        scores = np.load(folder / "scores.npy", allow_pickle=False)
+    except (FairviewError, OSError, ValueError):
+        return None
+    if scores.shape != (holdout.graph.num_nodes,) or model.facts().graph_sha256 != holdout.graph.sha256:
+        return None
+    return Trial(method, dict(settings), model, scores, seconds)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A trial that could not be fitted, and why."""
+
+    method: str
+    settings: Mapping[str, Any]
+    reason: str
+
+    @classmethod
+    def of(cls, error: FairviewError, method: str, settings: Mapping[str, Any]) -> Failure:
+        return cls(method, dict(settings), in_one_line(error))
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _setting(name: str, value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return f"{name} {value}"
+    return f"{name} {value:g}"
