@@ -65,6 +65,7 @@ class NIFTY(Plain):
     }
 
     learning_rate: Rate = 0.01
+    selection: Literal["loss", "score"] = "loss"
     projection: Count = 16
     similarity_weight: Share = 0.6
     similarity_nodes: Literal["train", "all"] = "train"

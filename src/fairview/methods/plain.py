@@ -40,12 +40,12 @@ class Plain(NetworkMethod):
     epochs: Count = 1000
     learning_rate: Rate = 0.001
     weight_decay: Weight = 1e-5
-    selection: Literal["loss", "score"] = "loss"
+    selection: Literal["loss", "score", "objective"] = "loss"
 
     def _rule(self, network: Network) -> Rule:
-        if self.selection == "loss":
-            return LowestLoss(lambda: network.validation_loss)
-        return super()._rule(network)
+        if self.selection == "score":
+            return super()._rule(network)
+        return LowestLoss(lambda: network.validation_loss)
 
 
 class PlainNetwork(Network):
