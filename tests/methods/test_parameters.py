@@ -10,6 +10,7 @@ PENALTY = {
     "statistical_parity_weight",
     "equal_opportunity_weight",
     "equalized_odds_weight",
+    "penalty_ramp",
     "penalty_sample",
 }
 

@@ -19,10 +19,10 @@ from fairview.nn.losses import classifier_loss
 from fairview.training.checkpoint import load_checkpoint, save_checkpoint
 
 ENCODERS = ("gcn", "gin", "sage", "mlp")
-WEIGHTS = {
-    "statistical_parity_weight": "statistical_parity_gap",
-    "equal_opportunity_weight": "equal_opportunity_gap",
-    "equalized_odds_weight": "equalized_odds_gap",
+WEIGHTS = {  # and the classes of the nodes whose scores it brings together
+    "statistical_parity_weight": ([0, 1],),
+    "equal_opportunity_weight": ([1],),
+    "equalized_odds_weight": ([0], [1]),
 }
 
 
@@ -41,7 +41,7 @@ class Own(nn.Module):
 
 @pytest.fixture(scope="module")
 def unfair() -> fv.NodeGraph:
-    """Labels follow merit and group. Links join nodes of like merit in a group. 400 train nodes, 500 nodes in no split."""
+    """Labels follow merit and group; links join nodes of like merit in a group; 500 nodes are in no split."""
     draw = np.random.default_rng(5)
     group, merit = (draw.random(1500) < 0.6).astype(int), draw.normal(size=1500)
     labels = merit + 2 * (group - 0.5) + 0.5 * draw.normal(size=1500) > 0
@@ -78,17 +78,22 @@ def test_the_penalty_closes_a_planted_gap_on_nodes_it_has_not_seen(unfair, encod
     plain = fitted(unfair, **settings)
     fair = fitted(unfair, **settings, penalty=penalty, statistical_parity_weight=20.0)
     assert gap(plain, unfair) > 0.25
-    assert gap(fair, unfair) < 0.1
+    assert gap(fair, unfair) < gap(plain, unfair) / 2
     assert fv.evaluate(fair, unfair, split="test")["auc"] > 0.6
 
 
-@pytest.mark.parametrize(("weight", "metric"), WEIGHTS.items())
-def test_each_weight_closes_the_gap_of_its_name(unfair, weight, metric):
+@pytest.mark.parametrize(("weight", "classes"), WEIGHTS.items())
+def test_each_weight_brings_the_scores_of_its_classes_together(unfair, weight, classes):
+    def apart(model: fv.Vanilla) -> float:
+        """The mean difference of the groups' mean scores, among the test nodes of each kind."""
+        scores, found = model.predict_proba(unfair)[:, 1], []
+        for kind in classes:
+            there = unfair.splits["test"] & np.isin(unfair.labels, kind)
+            found.append(abs(np.diff([scores[there & (unfair.sensitive == group)].mean() for group in (0, 1)])[0]))
+        return float(np.mean(found))
+
     settings = {"epochs": 100, "hidden": 8, "selection": "objective"}
-    assert (
-        gap(fitted(unfair, **settings, **{weight: 20.0}), unfair, metric)
-        < gap(fitted(unfair, **settings), unfair, metric) - 0.1
-    )
+    assert apart(fitted(unfair, **settings, **{weight: 20.0})) < apart(fitted(unfair, **settings)) / 2
 
 
 def test_three_groups_come_together(unfair):
@@ -118,7 +123,7 @@ def network(graph: fv.NodeGraph, **settings: Any) -> VanillaNetwork:
 @pytest.mark.parametrize("penalty", ["energy", "threshold"])
 def test_the_loss_of_a_step_is_cross_entropy_and_the_weighted_distances(unfair, penalty):
     weights = {"statistical_parity_weight": 2.0, "equal_opportunity_weight": 3.0, "equalized_odds_weight": 5.0}
-    run = network(unfair, penalty=penalty, **weights)
+    run = network(unfair, penalty=penalty, penalty_ramp=0.0, **weights)
     everyone, distance = run.path.on(), DISTANCES[penalty]
     with torch.no_grad():
         logits = everyone.logits(run.draw_masks(), run.classifier)

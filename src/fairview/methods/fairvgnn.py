@@ -90,7 +90,7 @@ class FairVGNN(Penalised):
     energy_search_space: ClassVar[Mapping[str, Sequence[Any]]] = {
         **{name: values for name, values in search_space.items() if "discriminator" not in name},
         "discriminator": ("energy",),
-        "statistical_parity_weight": (0.0, 0.3, 1.0, 3.0, 10.0),
+        "statistical_parity_weight": (0.0, 1.0, 3.0, 10.0, 30.0),
     }
     """The same with the distance in place of the discriminator, which is not in the paper."""
 
@@ -161,6 +161,7 @@ class FairVGNNNetwork(PenalisedNetwork):
             self.optimisers["encoder"] = Adam(self.encoder.parameters(), method.learning_rate_encoder)
         if method.feature_masks:
             self.optimisers["generator"] = Adam(self.mask.parameters(), method.learning_rate_generator)
+        self.classifier_steps = method.classifier_steps
         self.adversarial = method.discriminator == "adversarial"
         if self.adversarial:
             self.set_discriminator(method, graph)

@@ -18,7 +18,7 @@ from fairview.errors import InputError
 from fairview.methods.contract import open_nodes, training_rows
 from fairview.methods.network import Network
 from fairview.methods.network_method import NetworkMethod
-from fairview.methods.parameters import Count, Weight
+from fairview.methods.parameters import Count, Share, Weight
 from fairview.methods.positive_probability import positive_probability
 from fairview.nn.group_distance import DISTANCES, Penalty, group_contrasts
 from fairview.nn.losses import classifier_loss
@@ -38,6 +38,8 @@ class Penalised(NetworkMethod):
         equal_opportunity_weight: λ_eo. A node counts as positive by its training label, elsewhere by the calibrated
             score of a logistic regression.
         equalized_odds_weight: λ_odds.
+        penalty_ramp: share of the epochs over which the weights grow to their value; without it, a large weight may
+            leave the classifier where it happened to start.
         penalty_sample: draw so many nodes for the distance of each step; None takes all.
     """
 
@@ -45,6 +47,7 @@ class Penalised(NetworkMethod):
     statistical_parity_weight: Weight = 0.0
     equal_opportunity_weight: Weight = 0.0
     equalized_odds_weight: Weight = 0.0
+    penalty_ramp: Share = 0.5
     penalty_sample: Count | None = None
 
     @property
@@ -57,6 +60,8 @@ class PenalisedNetwork(Network):
     """A network with the classifier's step, on the labels and on the distance between the groups."""
 
     method: Penalised
+    classifier_steps = 1
+    """In an epoch."""
 
     @cached_property
     def distance(self) -> GroupDistance:
@@ -69,13 +74,20 @@ class PenalisedNetwork(Network):
             return self.step("classifier", self.train_rows, lambda part, where: self.label_loss(part, where, masks))
         labels = len(self.train_labels)
         rows, contrasts = self.distance.draw(with_train=True)
+        weight = self.method.penalty_weight * self.reached
 
         def loss_of(part: Rows, _: slice) -> Tensor:
             logits = part.logits(masks, self.classifier)  # one pass for both, with the same dropout
             gap = self.distance_of(logits[:, labels:], contrasts)
-            return classifier_loss(logits[:, :labels], self.train_labels) + self.method.penalty_weight * gap
+            return classifier_loss(logits[:, :labels], self.train_labels) + weight * gap
 
         return self.step("classifier", rows, loss_of)
+
+    @property
+    def reached(self) -> float:
+        """Share of their value that the weights have in the next step."""
+        ramp = self.method.penalty_ramp * self.method.epochs * self.classifier_steps
+        return min(1.0, (self.optimisers["classifier"].steps + 1) / max(ramp, 1))
 
     def label_loss(self, part: Rows, where: slice, masks: Tensor) -> Tensor:
         """The cross-entropy of the labels of some train nodes."""

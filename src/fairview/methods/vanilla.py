@@ -25,9 +25,8 @@ class Vanilla(Penalised, Plain):
 
     Args:
         selection: keep the epoch with the lowest cross-entropy on validation (`loss`), or the best by the `score` of
-            the fair methods, or by the `objective`: cross-entropy after the best rescaling a u + b of the logits, each
-            class with its share of the train labels, plus the weighted distance. With a weight above 0, `loss` is the
-            `objective`.
+            the fair methods, or by the `objective`: cross-entropy of the logits at their best scale, each class with
+            its share of the train labels, plus the weighted distance. With a weight above 0, `loss` is the `objective`.
 
     Attributes:
         history_: losses, validation metrics and selection score of each epoch.
@@ -47,6 +46,8 @@ class Vanilla(Penalised, Plain):
 
     search_space: ClassVar[Mapping[str, Sequence[Any]]] = {
         **PLAIN_SPACE,
+        "learning_rate": (0.003, 0.01, 0.03),
+        "epochs": (100, 200),
         "statistical_parity_weight": (0.0, 1.0, 3.0, 10.0, 30.0, 100.0),
         "selection": ("objective",),
     }
