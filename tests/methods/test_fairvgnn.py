@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 import torch
 
 import fairview as fv
+from fairview.methods.settings import check_settings
+from fairview.nn.group_distance import DISTANCES, group_contrasts
 
 ENCODERS = ("gcn", "gin", "sage", "mlp")
 PHASES = ("discriminator", "classifier", "generator")
@@ -332,3 +335,131 @@ def test_training_may_lay_the_nodes_out_in_another_order(graph, monkeypatch):
     assert other.history_[-1]["val"]["auc"] == pytest.approx(plain.history_[-1]["val"]["auc"])
     fv.FairVGNN(**settings | {"encoder": "gcn"}).fit(graph)
     assert seen[1] is graph  # collapsed: works block by block
+
+
+# --- the distance in place of the discriminator -----------------------------------------------------------------------
+
+
+ENERGY = {"discriminator": "energy", "statistical_parity_weight": 1.0}
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_the_energy_has_no_discriminator_and_no_phase_for_it(trained, graph, encoder, tmp_path):
+    model = trained(encoder=encoder, **ENERGY)
+    assert [set(row["loss"]) for row in model.history_] == [{"classifier", "generator"}] * 3
+    assert not any(name.startswith("discriminator") for name in model.tensors())
+    model.save(tmp_path)
+    np.testing.assert_array_equal(fv.load_model(tmp_path).predict_proba(graph), model.predict_proba(graph))
+
+
+def test_without_a_weight_the_classifier_learns_the_labels_alone(graph):
+    runs = [network(graph, discriminator=kind) for kind in ("adversarial", "energy")]
+    with torch.no_grad():
+        masks = [run.draw_masks() for run in runs]
+    losses = [run.classifier_phase(mask) for run, mask in zip(runs, masks, strict=True)]
+    assert losses[0] == losses[1]
+    assert network(graph, discriminator="energy").distance.shares == [1.0, 0.0, 0.0], "the generator keeps parity"
+
+
+@pytest.mark.parametrize("penalty", ["energy", "threshold"])
+def test_the_generator_minimises_distance_and_price_of_masking(graph, penalty):
+    run = network(graph, penalty=penalty, discriminator="energy", precision="float64", mask_density_weight=2.0)
+    state = run.streams.state()
+    masks = run.draw_masks()
+    run.streams.load_state(state)
+    with torch.no_grad():
+        logits = run.distance.rows.logits(masks, run.classifier)
+        contrasts = group_contrasts(torch.from_numpy(graph.sensitive[run.distance.nodes]))
+        expected = DISTANCES[penalty](logits, contrasts) + 2 * (masks - 1).square().mean()
+    assert run.distance_step() == pytest.approx(expected.item(), rel=1e-12)
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_the_energy_takes_the_same_steps_on_both_paths(graph, encoder):
+    settings = {"encoder": encoder, "precision": "float64", "equal_opportunity_weight": 1.0} | ENERGY
+    runs = [network(graph, **settings, path=path) for path in ("auto", "general")]
+    for _ in range(2):
+        losses = [run.epoch() for run in runs]
+        assert losses[0] == pytest.approx(losses[1], rel=1e-8)
+    for first, second in zip(*(run.snapshot().items() for run in runs), strict=True):
+        torch.testing.assert_close(first[1], second[1], rtol=1e-6, atol=1e-8)
+
+
+def test_the_energy_brings_the_groups_together(graph):
+    def apart(**settings: object) -> float:
+        run = network(graph, classifier_steps=0, learning_rate_generator=0.05, learning_rate_encoder=0.02, **settings)
+        start = run.distance_of(run.evaluation_logits(run.distance.rows), run.distance.contrasts)
+        for _ in range(30):
+            run.epoch()
+        return (run.distance_of(run.evaluation_logits(run.distance.rows), run.distance.contrasts) / start).item()
+
+    assert apart(discriminator="energy") < 0.3
+    assert apart(discriminator="energy", encoder_updates=()) < 0.9, "the masks alone"
+    assert apart(discriminator="energy", feature_masks=False) < 0.3, "the encoder alone"
+    assert apart(discriminator="energy", generator_steps=0, weight_regulariser="none") == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    "ablation",
+    [
+        {"feature_masks": False},
+        {"weight_regulariser": "none"},
+        {"weight_regulariser": "spectral"},
+        {"generator_steps": 0},
+        {"classifier_steps": 0},
+        {"discriminator_steps": 0},
+        {"encoder_updates": ()},
+        {"mask": "hard"},
+        {"predict_from": "view"},
+        {"classifier_clamp": 0.01},
+        {"penalty_sample": 20},
+        {"views": 2},
+    ],
+    ids=str,
+)
+def test_every_ablation_works_with_the_energy(trained, graph, ablation):
+    model = trained(**ENERGY | ablation)
+    assert np.isfinite(model.predict_proba(graph)).all()
+    assert same(model, trained(**ENERGY)) == (ablation == {"discriminator_steps": 0}), "which has no steps to leave out"
+
+
+def test_groups_of_held_out_nodes_never_enter_a_distance(trained, graph):
+    settings = ENERGY | {"selection_weight": 0.0}
+    held_out = graph.splits["val"] | graph.splits["test"]
+    flipped = graph.replace(sensitive=np.where(held_out, 1 - graph.sensitive, graph.sensitive))
+    assert same(trained(flipped, **settings), trained(**settings))
+
+
+def test_a_weight_also_works_beside_the_discriminator(trained):
+    assert not same(trained(statistical_parity_weight=1.0), trained())
+    assert same(trained(penalty="threshold", penalty_sample=5, penalty_ramp=0.0), trained())
+
+
+def test_three_groups_and_unknown_ones_have_a_distance(trained, graph):
+    three = graph.replace(sensitive=np.arange(graph.num_nodes) % 4 - 1, groups=("a", "b", "c"))
+    run = network(three, discriminator="energy", equalized_odds_weight=1.0)
+    assert run.distance.contrasts.shape[0] == 6
+    assert (three.sensitive[run.distance.nodes] >= 0).all()
+    assert trained(three, **ENERGY).predict_proba(three).shape == (120, 2)
+
+
+def test_the_energy_resumes(graph):
+    settings = ENERGY | {"epochs": 6, "hidden": 4, "views": 3, "penalty_sample": 30}
+    kept = []
+
+    def keep(progress, run):
+        if progress.epochs == 3:
+            kept.append((copy.deepcopy(progress), run.state()))
+
+    whole = fv.FairVGNN(**settings).fit(graph, watch=keep)
+    resumed = fv.FairVGNN(**settings).fit(graph, resume=kept[0])
+    assert resumed.history_ == whole.history_
+    assert same(resumed, whole)
+
+
+def test_the_search_space_of_the_energy_is_the_papers_without_the_discriminators_steps():
+    space = fv.FairVGNN.energy_search_space
+    assert set(fv.FairVGNN.search_space) - set(space) == {"discriminator_steps", "learning_rate_discriminator"}
+    for name, values in space.items():
+        for value in values:
+            check_settings(fv.FairVGNN, {name: value})

@@ -66,6 +66,15 @@ def training_rows(graph: NodeGraph) -> npt.NDArray[np.intp]:
     return rows
 
 
+def open_nodes(graph: NodeGraph) -> npt.NDArray[np.bool_]:
+    """The nodes that training may know more of: those in no other split than train."""
+    found = np.ones(graph.num_nodes, dtype=np.bool_)
+    for name, mask in graph.splits.items():
+        if name != "train":
+            found &= ~mask
+    return found
+
+
 def check_trainable(graph: NodeGraph) -> None:
     """A sensitive attribute with two groups, and labelled nodes in train and val."""
     if sum(size > 0 for size in graph.group_sizes.values()) < 2:

@@ -21,6 +21,7 @@ from fairview.errors import InputError, quoted
 from fairview.groups import UNKNOWN
 from fairview.methods.contract import features_like
 from fairview.methods.fitted import Links
+from fairview.methods.plain import PLAIN_SPACE
 from fairview.methods.vanilla import Vanilla, VanillaNetwork
 from fairview.nn.pruning import LinkPruning
 from fairview.nn.wasserstein import Hop, group_contrasts, mean_differences
@@ -50,7 +51,7 @@ class EDITS(Vanilla):
         ['Gender', 'RentsHouse', 'Single', 'YearsAtCurrentJob_lt_1']
     """
 
-    search_space: ClassVar[Mapping[str, Sequence[Any]]] = {**Vanilla.search_space, "masked_channels": (2, 4, 6)}
+    search_space: ClassVar[Mapping[str, Sequence[Any]]] = {**PLAIN_SPACE, "masked_channels": (2, 4, 6)}
 
     masked_channels: Annotated[int, Field(ge=0)] = 4
     edge_threshold: Annotated[float, Field(gt=0, le=1)] | None = 0.25

@@ -18,21 +18,21 @@ from torch.nn import functional
 
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError
-from fairview.methods.contract import features_like, training_rows
+from fairview.methods.contract import features_like, open_nodes, training_rows
 from fairview.methods.fitted import second_head
 from fairview.methods.parameters import Count, Weight
-from fairview.methods.vanilla import Vanilla, VanillaNetwork
+from fairview.methods.plain import PLAIN_SPACE, Plain, PlainNetwork
 from fairview.nn.encoders import EncoderSpec
 from fairview.nn.inputs import GraphInputs
 from fairview.nn.losses import classifier_loss, discriminator_loss
-from fairview.nn.paths import Rows, choose_path
+from fairview.nn.paths import Rows, Whole, choose_path
 from fairview.training.adam import Adam
 from fairview.training.randomness import Streams
 from fairview.training.state import State
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class FairGNN(Vanilla):
+class FairGNN(Plain):
     """A sensitive estimator, then a classifier against an adversary, with a covariance constraint.
 
         min over encoder, classifier  max over adversary   L_C + α L_R - β L_A
@@ -49,7 +49,7 @@ class FairGNN(Vanilla):
     """
 
     search_space: ClassVar[Mapping[str, Sequence[Any]]] = {
-        **Vanilla.search_space,
+        **PLAIN_SPACE,
         "covariance_weight": (1.0, 4.0, 16.0),
         "adversary_weight": (0.01, 0.1, 1.0),
     }
@@ -71,7 +71,7 @@ class FairGNN(Vanilla):
         return super().blank_modules(tensors, channels) | second_head(self, tensors, "discriminator")
 
 
-class FairGNNNetwork(VanillaNetwork):
+class FairGNNNetwork(PlainNetwork):
     """One run of FairGNN on one graph: the plain network and its adversary, which is the `discriminator`."""
 
     method: FairGNN
@@ -186,15 +186,6 @@ def adversary_loss(logits: Tensor, sensitive: Tensor) -> Tensor:
 # --- nodes ------------------------------------------------------------------------------------------------------------
 
 
-def open_nodes(graph: NodeGraph) -> npt.NDArray[np.bool_]:
-    """The nodes that training may know more of: those in no other split than train."""
-    found = np.ones(graph.num_nodes, dtype=np.bool_)
-    for name, mask in graph.splits.items():
-        if name != "train":
-            found &= ~mask
-    return found
-
-
 def known_nodes(graph: NodeGraph, count: int | None, generator: torch.Generator) -> npt.NDArray[np.intp]:
     """The nodes whose sensitive value is taken as known, in their order."""
     found = np.flatnonzero(open_nodes(graph) & (graph.sensitive >= 0))
@@ -244,13 +235,3 @@ class SideBySide(nn.Module):
 
     def forward(self, h: Tensor) -> Tensor:
         return functional.linear(h, self.weight, self.bias)
-
-
-class Whole:
-    """Rows that never come in parts: a covariance is no mean over nodes."""
-
-    def __init__(self, rows: Rows) -> None:
-        self.logits = rows.logits
-
-    def parts(self) -> Sequence[tuple[Rows, slice]]:
-        return [(self, slice(None))]

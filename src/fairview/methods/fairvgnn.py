@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, ClassVar, Literal, Self
 
 import torch
@@ -17,11 +17,10 @@ from torch import Tensor, nn
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError
 from fairview.methods.fitted import second_head
-from fairview.methods.network import Network
-from fairview.methods.network_method import NetworkMethod
 from fairview.methods.parameters import Count, Rate, Steps, Weight
+from fairview.methods.penalised import GroupDistance, Penalised, PenalisedNetwork
 from fairview.methods.presets import preset_settings
-from fairview.nn.losses import balanced_weights, classifier_loss, discriminator_loss, generator_loss
+from fairview.nn.losses import balanced_weights, discriminator_loss, generator_loss, masking_price
 from fairview.nn.mask import ChannelMask
 from fairview.nn.paths import Rows
 from fairview.nn.regularisers import Regulariser, clamp_all, clamp_columns, limit_spectral_norm
@@ -32,10 +31,12 @@ Phase = Literal["discriminator", "classifier", "generator"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class FairVGNN(NetworkMethod):
+class FairVGNN(Penalised):
     """FairVGNN (Wang et al., KDD 2022): learns which channels to mask, and clamps the encoder where they leak.
 
     Args:
+        discriminator: `adversarial` learns to tell the groups apart; `energy` learns nothing: the generator minimises
+            the distance between the groups' logits instead, which the `penalty` names and the three weights compose.
         views: K, the number of masks.
         temperature: τ of the Gumbel-softmax.
         mask: `soft` masks, or `hard` ones with the gradient of the soft (straight through).
@@ -56,8 +57,9 @@ class FairVGNN(NetworkMethod):
         discriminator_encoder_mode: whether the encoder trains or only evaluates in the discriminator's phase.
         balanced_discriminator: let every group weigh the same in L_d; the training of Theorem 1 needs it when
             groups differ in size (docs/theory.md).
-        sensitive_nodes: nodes whose sensitive attribute the discriminator learns from, `all` or `train`.
-        adversary_sample: draw so many nodes for each discriminator and generator step; None takes all.
+        sensitive_nodes: nodes whose sensitive attribute the discriminator learns from, `all` or `train`. A distance
+            never sees those of held-out nodes.
+        adversary_sample: draw so many nodes for each discriminator and generator step against it; None takes all.
         predict_from: average the `logits` of the K views, or predict from their mean `view` (Algorithm 1).
 
     Attributes:
@@ -85,6 +87,14 @@ class FairVGNN(NetworkMethod):
         "mask_density_weight": (0.0, 0.5, 1.0),
     }
 
+    energy_search_space: ClassVar[Mapping[str, Sequence[Any]]] = {
+        **{name: values for name, values in search_space.items() if "discriminator" not in name},
+        "discriminator": ("energy",),
+        "statistical_parity_weight": (0.0, 1.0, 3.0, 10.0, 30.0),
+    }
+    """The same with the distance in place of the discriminator, which is not in the paper."""
+
+    discriminator: Literal["adversarial", "energy"] = "adversarial"
     views: Count = 10
     temperature: Rate = 1.0
     mask: Literal["soft", "hard"] = "soft"
@@ -121,8 +131,9 @@ class FairVGNN(NetworkMethod):
         return FairVGNNNetwork(self, graph)
 
     def blank_modules(self, tensors: State, channels: int) -> dict[str, nn.Module]:
-        """Encoder, mask and classifier, and the discriminator."""
-        return super().blank_modules(tensors, channels) | second_head(self, tensors, "discriminator")
+        """Encoder, mask and classifier, and the discriminator if there is one."""
+        further = second_head(self, tensors, "discriminator") if self.discriminator == "adversarial" else {}
+        return super().blank_modules(tensors, channels) | further
 
     @property
     def learns_masks(self) -> bool:
@@ -130,10 +141,12 @@ class FairVGNN(NetworkMethod):
         return self.feature_masks
 
 
-class FairVGNNNetwork(Network):
+class FairVGNNNetwork(PenalisedNetwork):
     """One run of FairVGNN on one graph: everything that is trained, and how."""
 
     method: FairVGNN
+    discriminator: nn.Linear
+    """Only where it is adversarial."""
 
     def __init__(self, method: FairVGNN, graph: NodeGraph) -> None:
         mask = partial(ChannelMask, temperature=method.temperature, hard=method.mask == "hard")
@@ -143,16 +156,22 @@ class FairVGNNNetwork(Network):
                 "encoder: none of its weights acts on the channels, so that nothing can be clamped. "
                 "Set weight_regulariser='none'."
             )
-        groups = len(graph.groups)
-        self.discriminator = self.head("discriminator", 1 if groups == 2 else groups)
-        self.optimisers = {
-            "discriminator": Adam(self.discriminator.parameters(), method.learning_rate_discriminator),
-            "classifier": Adam(self.classifier.parameters(), method.learning_rate_classifier),
-        }
+        self.optimisers = {"classifier": Adam(self.classifier.parameters(), method.learning_rate_classifier)}
         if any(parameter.requires_grad for parameter in self.encoder.parameters()):  # the user's own may be frozen
             self.optimisers["encoder"] = Adam(self.encoder.parameters(), method.learning_rate_encoder)
         if method.feature_masks:
             self.optimisers["generator"] = Adam(self.mask.parameters(), method.learning_rate_generator)
+        self.classifier_steps = method.classifier_steps
+        self.adversarial = method.discriminator == "adversarial"
+        if self.adversarial:
+            self.set_discriminator(method, graph)
+
+    def set_discriminator(self, method: FairVGNN, graph: NodeGraph) -> None:
+        """The head that tells the groups apart, and the nodes that it learns from."""
+        groups = len(graph.groups)
+        self.discriminator = self.head("discriminator", 1 if groups == 2 else groups)
+        rate = method.learning_rate_discriminator
+        self.optimisers["discriminator"] = Adam(self.discriminator.parameters(), rate)
         known = graph.sensitive >= 0
         if method.sensitive_nodes == "train":
             known &= graph.split("train")
@@ -169,7 +188,11 @@ class FairVGNNNetwork(Network):
 
     @property
     def modules(self) -> dict[str, nn.Module]:
-        return super().modules | {"discriminator": self.discriminator}
+        return super().modules | ({"discriminator": self.discriminator} if self.adversarial else {})
+
+    @cached_property
+    def distance(self) -> GroupDistance:
+        return GroupDistance(self, self.graph.split("train") if self.method.sensitive_nodes == "train" else None)
 
     @property
     def evaluation_masks(self) -> Tensor:
@@ -189,7 +212,9 @@ class FairVGNNNetwork(Network):
         return {phase: loss for phase, loss in losses.items() if loss is not None}
 
     def discriminator_phase(self, masks: Tensor) -> float | None:
-        """Learn to tell the groups apart from the representations of the views."""
+        """Learn to tell the groups apart from the representations of the views; a distance has nothing to learn."""
+        if not self.adversarial:
+            return None
         self.encoder.train(self.method.discriminator_encoder_mode == "train")
         loss = None
         for _ in range(self.method.discriminator_steps):
@@ -204,28 +229,39 @@ class FairVGNNNetwork(Network):
         return loss
 
     def classifier_phase(self, masks: Tensor) -> float | None:
-        """Learn the labels from the same views."""
-
-        def loss_of(part: Rows, where: slice) -> Tensor:
-            return classifier_loss(part.logits(masks, self.classifier), self.train_labels[where])
-
+        """Learn the labels from the same views, and keep the groups together if that has a weight."""
         loss = None
         for _ in range(self.method.classifier_steps):
-            loss = self.step("classifier", self.train_rows, loss_of)
+            loss = self.classifier_step(masks)
         return loss
 
     def generator_phase(self) -> float | None:
-        """Learn masks, fresh in every step, that leave the discriminator guessing."""
+        """Learn masks, fresh in every step, that leave the discriminator guessing, or the groups no distance apart."""
         loss = None
         for _ in range(self.method.generator_steps):
-            masks = self.draw_masks()
-
-            def loss_of(part: Rows, _: slice, masks: Tensor = masks) -> Tensor:
-                logits = part.logits(masks, self.discriminator)
-                return generator_loss(logits, masks, density_weight=self.method.mask_density_weight)
-
-            loss = self.step("generator", self.sampled_rows(), loss_of)
+            loss = self.adversarial_step() if self.adversarial else self.distance_step()
         return loss
+
+    def adversarial_step(self) -> float:
+        """One step of the generator against the discriminator."""
+        masks = self.draw_masks()
+
+        def loss_of(part: Rows, _: slice) -> Tensor:
+            logits = part.logits(masks, self.discriminator)
+            return generator_loss(logits, masks, density_weight=self.method.mask_density_weight)
+
+        return self.step("generator", self.sampled_rows(), loss_of)
+
+    def distance_step(self) -> float:
+        """One step of the generator against the distance between the groups' logits."""
+        masks = self.draw_masks()
+        rows, contrasts = self.distance.draw()
+
+        def loss_of(part: Rows, _: slice) -> Tensor:
+            gap = self.distance_of(part.logits(masks, self.classifier), contrasts)
+            return gap + masking_price(masks, self.method.mask_density_weight)
+
+        return self.step("generator", rows, loss_of)
 
     def clamp(self, mean_mask: Tensor) -> None:
         """Bound the encoder's first layer by what the masks keep. Paper: section 4.2."""

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from fairview.data.graph import NodeGraph
 from fairview.methods.parameters import Count, Steps
+from fairview.methods.plain import PLAIN_SPACE
 from fairview.methods.vanilla import Vanilla, VanillaNetwork
 from fairview.propagation.mask_by_correlation import Strategy, mask_by_correlation
 
@@ -27,7 +28,7 @@ class Masking(Vanilla):
         hops: of GCN's S, with one self-loop, whatever the encoder.
     """
 
-    search_space: ClassVar[Mapping[str, Sequence[Any]]] = {**Vanilla.search_space, "top_k": (1, 2, 4, 8)}
+    search_space: ClassVar[Mapping[str, Sequence[Any]]] = {**PLAIN_SPACE, "top_k": (1, 2, 4, 8)}
 
     strategy: Strategy = "S2"
     top_k: Steps = 4

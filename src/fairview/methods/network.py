@@ -144,13 +144,23 @@ class Network(ABC):
     @torch.no_grad()
     def validate(self) -> Evaluation:
         """Metrics of the mean logits over the evaluation masks, on the labelled val nodes."""
-        self.encoder.eval()
-        logits = self.val_rows.logits(self.evaluation_masks, self.classifier).mean(dim=0)[:, 0]
-        self.encoder.train()
+        logits = self.evaluation_logits(self.val_rows)
         if not torch.isfinite(logits).all():
             raise TrainingError("validation: the logits are not finite. Try smaller learning rates.")
-        self.validation_loss = classifier_loss(logits[None, :, None], self.val_labels).item()
-        return self.evaluator(logits.cpu().numpy())
+        self.validation_loss = self.validation_objective(logits).item()
+        return self.evaluator(logits[0, :, 0].cpu().numpy())
+
+    @torch.no_grad()
+    def evaluation_logits(self, rows: Rows) -> Tensor:
+        """The mean logits over the evaluation masks, as prediction computes them, (1, nodes, 1)."""
+        self.encoder.eval()
+        logits = rows.logits(self.evaluation_masks, self.classifier).mean(dim=0, keepdim=True)
+        self.encoder.train()
+        return logits
+
+    def validation_objective(self, logits: Tensor) -> Tensor:
+        """What `LowestLoss` compares epochs by, from the logits of the labelled val nodes, (1, nodes, 1)."""
+        return classifier_loss(logits, self.val_labels)
 
     @property
     def modules(self) -> dict[str, nn.Module]:

@@ -20,7 +20,7 @@ from torch.nn import functional
 from fairview.data.graph import NodeGraph
 from fairview.methods.contract import features_like, training_rows
 from fairview.methods.parameters import Count, Rate, Share
-from fairview.methods.vanilla import Vanilla, VanillaNetwork
+from fairview.methods.plain import Plain, PlainNetwork
 from fairview.metrics.evaluation import Evaluation
 from fairview.nn.inputs import GraphInputs
 from fairview.nn.lipschitz import FreeWeights
@@ -31,7 +31,7 @@ from fairview.training.adam import Adam
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class NIFTY(Vanilla):
+class NIFTY(Plain):
     """NIFTY (Agarwal et al., UAI 2021): two perturbed views, one with flipped sensitive attribute, should agree.
 
         (1 - λ) L_c + λ L_s
@@ -65,6 +65,7 @@ class NIFTY(Vanilla):
     }
 
     learning_rate: Rate = 0.01
+    selection: Literal["loss", "score"] = "loss"
     projection: Count = 16
     similarity_weight: Share = 0.6
     similarity_nodes: Literal["train", "all"] = "train"
@@ -77,7 +78,7 @@ class NIFTY(Vanilla):
         return NIFTYNetwork(self, graph)
 
 
-class NIFTYNetwork(VanillaNetwork):
+class NIFTYNetwork(PlainNetwork):
     """One run of NIFTY on one graph: one encoder for two views, the predictor t, and the weights behind the encoder."""
 
     method: NIFTY

@@ -91,7 +91,7 @@ METHODS = Registry(
             name="vanilla",
             words="plain model",
             target="fairview.methods.vanilla:Vanilla",
-            summary="A plain graph neural network, without mitigation.",
+            summary="A plain graph neural network, without mitigation unless a penalty has a weight.",
         ),
         MethodEntry(
             name="constant",

@@ -60,9 +60,12 @@ def generator_loss(logits: Tensor, masks: Tensor | None = None, *, density_weigh
         loss: Tensor = _Guessing.apply(logits)  # type: ignore[no-untyped-call]
     else:
         loss = (torch.softmax(logits, dim=-1) - 1 / logits.shape[-1]).square().mean()
-    if masks is not None and density_weight:
-        loss = loss + density_weight * (masks - 1).square().mean()
-    return loss
+    return loss if masks is None else loss + masking_price(masks, density_weight)
+
+
+def masking_price(masks: Tensor, density_weight: float) -> Tensor | float:
+    """density_weight * mean over views and channels of (m - 1)²; 0 without a weight."""
+    return density_weight * (masks - 1).square().mean() if density_weight else 0.0
 
 
 # --- closed forms: a third of the kernels that autograd would run, which is what small graphs wait for ----------------

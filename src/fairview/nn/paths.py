@@ -34,6 +34,16 @@ class Rows(Protocol):
         ...
 
 
+class Whole:
+    """Rows that never come in parts: a covariance or a distance is no mean over nodes."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.logits = rows.logits
+
+    def parts(self) -> Sequence[tuple[Rows, slice]]:
+        return [(self, slice(None))]
+
+
 class Path(Protocol):
     """A way from masks to logits, for one encoder on one graph."""
 

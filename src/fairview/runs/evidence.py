@@ -17,6 +17,8 @@ from fairview.leakage.model_audit import audit_model
 from fairview.methods.estimator import Estimator
 from fairview.methods.model_files import load_model
 from fairview.methods.network_method import NetworkMethod
+from fairview.methods.penalised import Penalised
+from fairview.methods.plain import Plain
 from fairview.methods.vanilla import Vanilla
 
 Document = dict[str, Any]
@@ -62,7 +64,8 @@ def audit_run(
 
 def plain_model(model: Estimator, graph: NodeGraph) -> Vanilla | None:
     """The same encoder without mitigation, trained; None beside a plain model, and beside a method without encoder."""
-    if not isinstance(model, NetworkMethod) or isinstance(model, Vanilla):
+    penalised = isinstance(model, Penalised) and model.penalty_weight > 0
+    if not isinstance(model, NetworkMethod) or (isinstance(model, Plain) and not penalised):
         return None
     shape = ("encoder", "operator", "self_loops", "hidden", "depth", "sensitive_channels", "device", "threads", "seed")
     return Vanilla(**{name: getattr(model, name) for name in shape}).fit(graph)

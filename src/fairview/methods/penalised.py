@@ -1,0 +1,168 @@
+"""How does a network keep the groups' logits together? By a distance between them, as a term of the classifier's loss.
+
+The distance is taken over every node whose group is known and that is not held out, labelled or not: statistical parity
+needs no labels. Held out are the nodes of all splits but `train`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from fairview.errors import InputError
+from fairview.methods.contract import open_nodes, training_rows
+from fairview.methods.network import Network
+from fairview.methods.network_method import NetworkMethod
+from fairview.methods.parameters import Count, Share, Weight
+from fairview.methods.positive_probability import positive_probability
+from fairview.nn.group_distance import DISTANCES, Penalty, group_contrasts
+from fairview.nn.losses import classifier_loss
+from fairview.nn.paths import Rows, Whole
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Penalised(NetworkMethod):
+    """A method whose classifier can also minimise the distance between the groups' logits.
+
+        cross-entropy of the labels + λ_sp D + λ_eo D(positives) + λ_odds (D(positives) + D(negatives)) / 2
+
+    Args:
+        penalty: D, the `energy` distance between the groups' logits, which compares them at all thresholds, or the gap
+            at the `threshold` one half.
+        statistical_parity_weight: λ_sp.
+        equal_opportunity_weight: λ_eo. A node counts as positive by its training label, elsewhere by the calibrated
+            score of a logistic regression.
+        equalized_odds_weight: λ_odds.
+        penalty_ramp: share of the epochs over which the weights grow to their value; without it, a large weight may
+            leave the classifier where it happened to start.
+        penalty_sample: draw so many nodes for the distance of each step; None takes all.
+    """
+
+    penalty: Penalty = "energy"
+    statistical_parity_weight: Weight = 0.0
+    equal_opportunity_weight: Weight = 0.0
+    equalized_odds_weight: Weight = 0.0
+    penalty_ramp: Share = 0.5
+    penalty_sample: Count | None = None
+
+    @property
+    def penalty_weight(self) -> float:
+        """The sum of the three weights; 0 trains on the labels alone."""
+        return self.statistical_parity_weight + self.equal_opportunity_weight + self.equalized_odds_weight
+
+
+class PenalisedNetwork(Network):
+    """A network with the classifier's step, on the labels and on the distance between the groups."""
+
+    method: Penalised
+    classifier_steps = 1
+    """In an epoch."""
+
+    @cached_property
+    def distance(self) -> GroupDistance:
+        """Between the groups of the nodes that training may know."""
+        return GroupDistance(self)
+
+    def classifier_step(self, masks: Tensor) -> float:
+        """One step on the labels of the train nodes, and on λ times the distance of the penalty's."""
+        if not self.method.penalty_weight:
+            return self.step("classifier", self.train_rows, lambda part, where: self.label_loss(part, where, masks))
+        labels = len(self.train_labels)
+        rows, contrasts = self.distance.draw(with_train=True)
+        weight = self.method.penalty_weight * self.reached
+
+        def loss_of(part: Rows, _: slice) -> Tensor:
+            logits = part.logits(masks, self.classifier)  # one pass for both, with the same dropout
+            gap = self.distance_of(logits[:, labels:], contrasts)
+            return classifier_loss(logits[:, :labels], self.train_labels) + weight * gap
+
+        return self.step("classifier", rows, loss_of)
+
+    @property
+    def reached(self) -> float:
+        """Share of their value that the weights have in the next step."""
+        ramp = self.method.penalty_ramp * self.method.epochs * self.classifier_steps
+        return min(1.0, (self.optimisers["classifier"].steps + 1) / max(ramp, 1))
+
+    def label_loss(self, part: Rows, where: slice, masks: Tensor) -> Tensor:
+        """The cross-entropy of the labels of some train nodes."""
+        return classifier_loss(part.logits(masks, self.classifier), self.train_labels[where])
+
+    def distance_of(self, logits: Tensor, contrasts: Tensor) -> Tensor:
+        """D between the groups' logits, (views, nodes, 1)."""
+        return DISTANCES[self.method.penalty](logits, contrasts)
+
+
+class GroupDistance:
+    """The nodes that a distance looks at, and the weight that each has in it.
+
+    The three distances add up with the shares of their weights, λ / Σ λ; without any weight, that for statistical
+    parity stands alone. Scaled by the root of its share, a contrast is one row of `contrasts`, and all are one pass.
+    """
+
+    def __init__(self, network: Network, among: npt.NDArray[np.bool_] | None = None) -> None:
+        method, graph = network.method, network.graph
+        weights = (method.statistical_parity_weight, method.equal_opportunity_weight, method.equalized_odds_weight)
+        total = sum(weights)
+        self.network = network
+        self.shares = [weight / total for weight in weights] if total else [1.0, 0.0, 0.0]
+        known = open_nodes(graph) & (graph.sensitive >= 0)
+        self.nodes = np.flatnonzero(known if among is None else known & among)
+        self.groups = torch.from_numpy(graph.sensitive[self.nodes].astype(np.int64))
+        self.positive: Tensor | None = None
+        if self.shares[1] or self.shares[2]:
+            self.positive = torch.from_numpy(positive_probability(graph)[self.nodes])
+        self.train = training_rows(graph)
+        contrasts = self.contrasts_of(self.groups, self.positive)
+        if contrasts is None:
+            raise InputError(
+                f"train: the distance between groups needs two of them; '{graph.sensitive_name}' is known for "
+                f"{len(self.nodes):,} nodes that are not held out, of fewer than two groups{self._of_positives}. "
+                "Set the weights of the distance to 0, or draw other splits."
+            )
+        self.contrasts = contrasts
+
+    @property
+    def _of_positives(self) -> str:
+        return "" if self.positive is None else " or of fewer than two with positives and negatives"
+
+    def contrasts_of(self, groups: Tensor, positive: Tensor | None) -> Tensor | None:
+        """All contrasts of some nodes, (contrasts, nodes); None where one of them lacks a second group."""
+        parity, opportunity, odds = self.shares
+        found: list[tuple[float, Tensor | None]] = [(parity, None)]
+        if positive is not None:
+            found += [(opportunity + odds / 2, positive), (odds / 2, 1 - positive)]
+        rows = [(share, group_contrasts(groups, weights)) for share, weights in found if share]
+        if any(row is None for _, row in rows):
+            return None
+        return torch.cat([share**0.5 * row for share, row in rows if row is not None]).to(self.network.device)
+
+    def draw(self, *, with_train: bool = False) -> tuple[Rows, Tensor]:
+        """The nodes of a step, behind the labelled train nodes if these are asked for, and their contrasts."""
+        size = self.network.method.penalty_sample
+        if size is None or size >= len(self.nodes):
+            return self.rows_with_train if with_train else self.rows, self.contrasts
+        chosen = torch.randint(len(self.nodes), (size,), generator=self.network.streams["penalty"])
+        contrasts = self.contrasts_of(self.groups[chosen], None if self.positive is None else self.positive[chosen])
+        if contrasts is None:  # a small sample may lack a group: there is nothing to compare
+            contrasts = torch.zeros((1, size), dtype=torch.float64, device=self.network.device)
+        nodes = self.nodes[chosen.numpy()]
+        return self._on(np.concatenate([self.train, nodes]) if with_train else nodes), contrasts
+
+    @cached_property
+    def rows(self) -> Rows:
+        """All its nodes."""
+        return self._on(self.nodes)
+
+    @cached_property
+    def rows_with_train(self) -> Rows:
+        """All its nodes behind the labelled train nodes; those that are both come twice."""
+        return self._on(np.concatenate([self.train, self.nodes]))
+
+    def _on(self, nodes: npt.NDArray[np.intp]) -> Rows:
+        return Whole(self.network.path.on(nodes))
