@@ -10,6 +10,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -23,8 +24,9 @@ from fairview.report.documents import RunRecord, visible
 from fairview.report.figures import NEEDS, Figure
 from fairview.report.figures.figure import FigureTable
 from fairview.report.folder import Content
-from fairview.report.verdict import verdict_of
-from fairview.report.words import count, listed, plural
+from fairview.report.tuning_documents import TuningDocument
+from fairview.report.verdict import frame_of, verdict_of
+from fairview.report.words import count, listed, metric_name, plural, points
 
 Facts = Iterable[tuple[str, str]]
 
@@ -43,6 +45,7 @@ def page(content: Content, figures: list[Figure]) -> str:
         title=content.title,
         kind=_kind(content),
         verdict=verdict_of(content),
+        frame=frame_of(content),
         figures=figures,
         sections=_sections(content),
         notes=_notes(content),
@@ -50,6 +53,7 @@ def page(content: Content, figures: list[Figure]) -> str:
         script=Markup(script),  # noqa: S704 (our own script, with the libraries it needs)
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         spec=lambda panel: Markup(inert_json(panel.spec())),  # noqa: S704 (no `<` in it)
+        steps=lambda slider: Markup(inert_json([asdict(step) for step in slider.steps])),  # noqa: S704 (no `<` in it)
         version=__version__,
         compared=content.comparison is not None,
         is_number=_is_number,
@@ -80,6 +84,8 @@ def _resource(name: str) -> str:
 
 
 def _kind(content: Content) -> str:
+    if content.tuning is not None:
+        return "Model under a limit" if content.tuning.limits else "Tuning"
     if content.comparison is not None:
         return "Comparison"
     if len(content.runs) > 1:
@@ -91,6 +97,8 @@ def _sections(content: Content) -> Iterator[tuple[str, Facts]]:
     """Data, settings, versions: how to make it again, as lists of facts with a heading."""
     record, audit = content.run.record if content.run else None, content.audit
     yield "Data", _data(content, record)
+    if content.tuning is not None:
+        yield "Tuning", _tuning(content.tuning)
     if audit is not None and audit.channels:
         level = "unknown" if audit.level is None else f"{audit.level:g}"
         counts = {"operator": audit.operator, "hops": count(audit.hops), "permutations": count(audit.permutations)}
@@ -107,7 +115,8 @@ def _sections(content: Content) -> Iterator[tuple[str, Facts]]:
 
 
 def _data(content: Content, record: RunRecord | None) -> Iterator[tuple[str, str]]:
-    graph = content.audit.graph if content.audit else content.comparison.graph if content.comparison else None
+    documents = (content.tuning, content.audit, content.comparison)
+    graph = next((document.graph for document in documents if document is not None), None)
     yield "source", content.title
     if graph is not None:
         yield "nodes", count(graph.nodes)
@@ -122,6 +131,18 @@ def _data(content: Content, record: RunRecord | None) -> Iterator[tuple[str, str
     if record is not None:
         yield from ((f"sha256 of {name}", text) for name, text in record.data.files.items())
         yield from (("note", note) for note in record.data.notes[:50])
+
+
+def _tuning(tuning: TuningDocument) -> Iterator[tuple[str, str]]:
+    yield from ((f"limit on the {metric_name(limit.metric)}", points(limit.limit)) for limit in tuning.limits)
+    yield "confidence", "none" if tuning.confidence is None or not tuning.limits else f"{tuning.confidence:g}"
+    yield "utility", metric_name(tuning.utility)
+    yield "candidates", f"{len(tuning.frontier):,}"
+    yield "trials", count(tuning.trials)
+    yield from ((f"nodes for {name}", f"{size:,}") for name, size in list(tuning.nodes.items())[:20])
+    if tuning.chosen is not None:
+        yield from ((f"chosen: {name}", _plain(value)) for name, value in tuning.chosen.settings.items())
+    yield from ((f"seconds, {name}", "unknown" if s is None else f"{s:,.1f}") for name, s in tuning.seconds.items())
 
 
 def _settings(content: Content, record: RunRecord) -> Iterator[tuple[str, str]]:
@@ -144,7 +165,7 @@ def _plain(value: Any) -> str:
 def _notes(content: Content) -> list[str]:
     """What the documents remark, but for what stands among the data already."""
     audit, run = content.audit, content.run
-    notes = [*(content.comparison.notes if content.comparison else [])]
+    notes = [*(content.tuning.notes if content.tuning else []), *(content.comparison.notes if content.comparison else [])]
     if audit is not None:
         notes += [*audit.notes, *(audit.model.notes if audit.model else [])]
         notes += [f"{name} is undefined: {reason}." for name, reason in audit.undefined.items()]
