@@ -39,6 +39,7 @@ CONFIG: dict[str, Any] = {
         "columns": 2,
         "symbolStrokeWidth": 2,
         "symbolSize": 70,
+        "symbolOpacity": 1,
         "offset": 18,
     },
     "text": {"font": _FONT, "fontSize": 11},

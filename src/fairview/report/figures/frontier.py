@@ -8,7 +8,7 @@ import altair as alt
 
 from fairview.metrics.registry import METRICS, gap_names
 from fairview.report.documents import MetricsRow
-from fairview.report.figures.charts import BLUE, GREEN, NEUTRAL, VERMILLION, Series, Values, chart_of, known, layered
+from fairview.report.figures.charts import BLUE, GREEN, NEUTRAL, PURPLE, VERMILLION, Series, Values, chart_of, known, layered
 from fairview.report.figures.figure import Figure, FigureTable, Panel, Slider, SliderStep
 from fairview.report.folder import Content
 from fairview.report.tuning_documents import CandidateRow, ChoiceRow, TuningDocument
@@ -121,6 +121,8 @@ def _joined(values: Values) -> Iterator[dict[str, object]]:
 def _chart(values: Values, utility: str, gap: str, limit: float | None, chosen: int | None) -> alt.LayerChart:
     present = [name for name in SERIES if any(row["series"] == name for row in values)]
     look = Series(present, colors=[_COLORS[name] for name in present], shapes=[_SHAPES[name] for name in present])
+    inside = ["#ffffff" if name == WITH_GROUP else _COLORS[name] for name in present]
+    fill = alt.Fill("series:N", title=None, scale=alt.Scale(domain=present, range=inside))
     strong, faint = ([row for row in values if row["strong"] is wanted] for wanted in (True, False))
     end = max(max(row["gap"], row["gap_high"] or 0 if row["strong"] else 0) for row in values)
     end = max(1.04 * end, 1.25 * (limit or 0), 1.0)
@@ -138,10 +140,11 @@ def _chart(values: Values, utility: str, gap: str, limit: float | None, chosen: 
             )
         ),
     ]  # fmt: skip
-    others = chart_of(faint).mark_point(size=34, filled=True, opacity=0.22, stroke=None).encode(
-        x=x, y=y, color=look.color(), shape=look.shape(), tooltip=tips
+    others = chart_of(faint).mark_point(size=30, strokeWidth=1.2, opacity=0.28).encode(
+        x=x, y=y, color=look.color(), shape=look.shape(), fill=fill, tooltip=tips
     )  # fmt: skip
-    bar = {"strokeOpacity": 0.32, "strokeWidth": 1.4, "clip": True}
+    crowd = len(strong) > 20
+    bar = {"strokeOpacity": 0.16 if crowd else 0.32, "strokeWidth": 1.4, "clip": True}
     across = chart_of(known(strong, "gap_low", "gap_high")).mark_rule(**bar).encode(
         x=alt.X("gap_low:Q", title=x_title, scale=x_scale), x2="gap_high:Q", y=y, color=look.color()
     )  # fmt: skip
@@ -152,20 +155,22 @@ def _chart(values: Values, utility: str, gap: str, limit: float | None, chosen: 
         x=x, y=y, order="gap:Q", color=look.color(), detail="series:N",
         strokeDash=alt.condition(f"datum.series === '{WITH_GROUP}'", alt.value([5, 4]), alt.value([1, 0])),
     )  # fmt: skip
-    marks = chart_of(strong).mark_point(size=80, strokeWidth=2, opacity=1).encode(
-        x=x, y=y, color=look.color(), shape=look.shape(), tooltip=tips,
-        fill=alt.condition(f"datum.series === '{WITH_GROUP}'", alt.value("#ffffff"), look.color(), legend=None),
+    marks = chart_of(strong).mark_point(size=44 if crowd else 80, strokeWidth=2, opacity=1).encode(
+        x=x, y=y, color=look.color(), shape=look.shape(), fill=fill, tooltip=tips
     )  # fmt: skip
-    ring = chart_of([row for row in values if row["candidate"] != NOBODY]).mark_point(
-        size=330, strokeWidth=2.6, filled=False, shape="circle", color=VERMILLION
-    ).encode(x=x, y=y, opacity=alt.condition("datum.candidate === taken", alt.value(1), alt.value(0)))  # fmt: skip
+    candidates = chart_of([row | {"text": "taken"} for row in values if row["candidate"] != NOBODY])
+    seen = alt.condition("datum.candidate === taken", alt.value(1), alt.value(0))
+    ring = candidates.mark_point(size=330, strokeWidth=2.6, filled=False, shape="circle", color=PURPLE).encode(
+        x=x, y=y, opacity=seen
+    )  # fmt: skip
+    name = candidates.mark_text(dy=-19, fontWeight=600, color=PURPLE).encode(x=x, y=y, text="text:N", opacity=seen)
     at = alt.X(datum=alt.expr("limit"), type="quantitative", title=x_title, scale=x_scale)
     data = chart_of([{"text": "limit"}])
     border = data.mark_rule(color=NEUTRAL, strokeDash=[5, 4], strokeWidth=1.6, clip=True).encode(x=at)
     word = data.mark_text(color=NEUTRAL, align="left", baseline="top", dx=5, clip=True).encode(
         x=at, y=alt.value(2), text="text:N"
     )  # fmt: skip
-    return layered(border, word, others, across, along, line, marks, ring, height=340).add_params(
+    return layered(border, word, others, across, along, line, marks, ring, name, height=340).add_params(
         alt.param(name="limit", value=NOBODY if limit is None else limit),
         alt.param(name="taken", value=NOBODY if chosen is None else chosen),
     )

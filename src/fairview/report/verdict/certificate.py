@@ -43,11 +43,14 @@ def certificate_frame(certificate: CertificateDocument, *, same_model: bool | No
         ("What voids it", voids(certificate.threshold)),
         ("How it was tested", _rule(certificate)),
     ]
-    checked = {True: "The model in this folder has this hash.", None: "Whether it is the model at hand was not checked."}
+    checked = {
+        True: "Yes: the model in this folder has the hash below.",
+        None: "That was not checked: there is no model in this folder to compare the hash with.",
+    }
     if same_model is False:
         parts = [("What was tested", ("Another model: " + statement,)), *parts[3:4]]
     else:
-        parts.append(("The model", (checked[same_model],)))
+        parts.append(("Is it about this model?", (checked[same_model],)))
     return Frame(
         status="bad" if same_model is False else "good",
         title="Void certificate" if same_model is False else "Certificate",

@@ -82,8 +82,8 @@ def tuning_verdict(content: Content, tuning: TuningDocument) -> ReportVerdict:
         sentences += [_limit_sentence(limit) for limit in tuning.chosen.limits]
         sentences += _cost_sentences(tuning)
         sentences += _unlimited(tuning, test)
-    elif tuning.refused:
-        sentences.append(tuning.refused)
+    elif tuning.limits:
+        sentences.append(f"Asked for: {limit_words(tuning.limits)}.")
     return ReportVerdict(status, headline, tuple(sentences), tuple(_warnings(tuning, test)), _facts(tuning, test))
 
 
@@ -106,7 +106,8 @@ def _what_was_tried(tuning: TuningDocument) -> str:
     graph, candidate = tuning.graph, tuning.candidate
     tried = plural(len(tuning.frontier), "candidate")
     sizes = listed([f"{name} {size:,}" for name, size in graph.groups.items()], 6)
-    of = f"{graph.source or 'unknown data'}{'' if graph.nodes is None else f' ({plural(graph.nodes, "node")})'}"
+    of = graph.source or "unknown data"
+    of += "" if graph.nodes is None else f" ({plural(graph.nodes, 'node')})"
     by = f", groups by {graph.sensitive or 'the sensitive attribute'}: {sizes}" if sizes else ""
     if tuning.chosen is None:
         return f"{tried} were tried on {of}{by}."
