@@ -68,7 +68,10 @@ def test_a_result_without_numbers_has_nothing_to_draw():
 def test_other_things_have_no_chart(graph):
     with pytest.raises(fv.InputError) as caught:
         fv.chart(graph)
-    assert str(caught.value) == "chart: NodeGraph has no chart; expected a GraphAudit, a ModelAudit, a Comparison or a Tuning."
+    assert (
+        str(caught.value)
+        == "chart: NodeGraph has no chart; expected a GraphAudit, a ModelAudit, a Comparison or a Tuning."
+    )
 
 
 def test_without_altair_the_error_says_what_to_install(audit, monkeypatch):

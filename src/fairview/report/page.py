@@ -34,7 +34,7 @@ Facts = Iterable[tuple[str, str]]
 def page(content: Content, figures: list[Figure]) -> str:
     """The page with figures that are already made."""
     environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_resource),
+        loader=jinja2.FunctionLoader(resource),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -49,7 +49,7 @@ def page(content: Content, figures: list[Figure]) -> str:
         figures=figures,
         sections=_sections(content),
         notes=_notes(content),
-        style=Markup(_resource("page.css")),  # noqa: S704 (our own file)
+        style=Markup(resource("page.css")),  # noqa: S704 (our own file)
         script=Markup(script),  # noqa: S704 (our own script, with the libraries it needs)
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         spec=lambda panel: Markup(inert_json(panel.spec())),  # noqa: S704 (no `<` in it)
@@ -75,11 +75,12 @@ def inert_json(document: Any) -> str:
 def bundle() -> str:
     """Vega, Vega-Lite, Vega-Embed and our few lines that draw with them, as one script; no network is needed."""
     vl_convert = require("vl_convert", *NEEDS)
-    script = str(vl_convert.javascript_bundle(_resource("page.js")))
+    script = str(vl_convert.javascript_bundle(resource("page.js")))
     return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
-def _resource(name: str) -> str:
+def resource(name: str) -> str:
+    """A file of the folder `templates`."""
     return resources.files("fairview.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 
@@ -106,7 +107,7 @@ def _sections(content: Content) -> Iterator[tuple[str, Facts]]:
     if content.comparison is not None:
         settings = {name: value for name, value in content.study.items() if name not in ("kind", "version", "graph")}
         trials = {"splits": content.comparison.splits, "seeds": content.comparison.seeds}
-        yield "Study", [(visible(name), _plain(value)) for name, value in (trials | settings).items()]
+        yield "Study", [(visible(name), plain_setting(value)) for name, value in (trials | settings).items()]
     if record is not None:
         yield "Settings", _settings(content, record)
         machine = ((name.replace("_", " "), text) for name, text in record.machine.items())
@@ -141,7 +142,7 @@ def _tuning(tuning: TuningDocument) -> Iterator[tuple[str, str]]:
     yield "trials", count(tuning.trials)
     yield from ((f"nodes for {name}", f"{size:,}") for name, size in list(tuning.nodes.items())[:20])
     if tuning.chosen is not None:
-        yield from ((f"chosen: {name}", _plain(value)) for name, value in tuning.chosen.settings.items())
+        yield from ((f"chosen: {name}", plain_setting(value)) for name, value in tuning.chosen.settings.items())
     yield from ((f"seconds, {name}", "unknown" if s is None else f"{s:,.1f}") for name, s in tuning.seconds.items())
 
 
@@ -150,14 +151,14 @@ def _settings(content: Content, record: RunRecord) -> Iterator[tuple[str, str]]:
     yield "method", record.method
     yield ("seeds" if len(seeds) > 1 else "seed"), listed(seeds, 20) or "none"
     yield "epochs", f"{count(record.epochs)}{f', number {record.best_epoch:,} kept' if record.best_epoch else ''}"
-    yield from ((name, _plain(value)) for name, value in record.parameters.items())
+    yield from ((name, plain_setting(value)) for name, value in record.parameters.items())
     yield from (("left out of the selection", visible(str(note))) for note in record.selection_left_out[:20])
     yield from (("note", note) for note in record.notes[:20])
     if record.identity:
         yield "hash of settings and data", record.identity
 
 
-def _plain(value: Any) -> str:
+def plain_setting(value: Any) -> str:
     """A setting as text."""
     return visible(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
@@ -165,7 +166,10 @@ def _plain(value: Any) -> str:
 def _notes(content: Content) -> list[str]:
     """What the documents remark, but for what stands among the data already."""
     audit, run = content.audit, content.run
-    notes = [*(content.tuning.notes if content.tuning else []), *(content.comparison.notes if content.comparison else [])]
+    notes = [
+        *(content.tuning.notes if content.tuning else []),
+        *(content.comparison.notes if content.comparison else []),
+    ]
     if audit is not None:
         notes += [*audit.notes, *(audit.model.notes if audit.model else [])]
         notes += [f"{name} is undefined: {reason}." for name, reason in audit.undefined.items()]

@@ -8,7 +8,18 @@ import altair as alt
 
 from fairview.metrics.registry import METRICS, gap_names
 from fairview.report.documents import MetricsRow
-from fairview.report.figures.charts import BLUE, GREEN, NEUTRAL, PURPLE, VERMILLION, Series, Values, chart_of, known, layered
+from fairview.report.figures.charts import (
+    BLUE,
+    GREEN,
+    NEUTRAL,
+    PURPLE,
+    VERMILLION,
+    Series,
+    Values,
+    chart_of,
+    known,
+    layered,
+)
 from fairview.report.figures.figure import Figure, FigureTable, Panel, Slider, SliderStep
 from fairview.report.folder import Content
 from fairview.report.tuning_documents import CandidateRow, ChoiceRow, TuningDocument
@@ -25,13 +36,15 @@ from fairview.report.words import (
     span,
 )
 
-WITHOUT_GROUP, WITH_GROUP = "group not needed at prediction", "group needed at prediction"
-MAJORITY, PLAIN = "majority answer", "most useful without a limit"
+WITHOUT_GROUP, WITH_GROUP = "group not needed", "group needed to predict"
+MAJORITY, PLAIN = "majority answer", "best without a limit"
 SERIES = (WITHOUT_GROUP, WITH_GROUP, PLAIN, MAJORITY)
 _COLORS = dict(zip(SERIES, (BLUE, VERMILLION, GREEN, NEUTRAL), strict=True))
 _SHAPES = dict(zip(SERIES, ("circle", "diamond", "triangle-up", "square"), strict=True))
 NOBODY = -1
-"""The candidate that is ringed where none is taken, and the limit where none is asked for."""
+"""The candidate that is ringed where none is taken."""
+NOWHERE = -1000.0
+"""The limit where none is asked for: outside the chart."""
 MOST_LISTED = 500
 
 
@@ -47,7 +60,9 @@ def frontier_figure(tuning: TuningDocument) -> Figure | None:
     names = distinct([row.title for row in tuning.frontier], limit=60)
     panels = [panel for gap in _gaps(tuning) if (panel := _panel(tuning, names, gap)) is not None]
     strong = sum(row.on_frontier for row in tuning.frontier)
-    answer = f"{strong:,} of {plural(len(tuning.frontier), 'candidate')} are on the frontier: no other one is both more "
+    answer = (
+        f"{strong:,} of {plural(len(tuning.frontier), 'candidate')} are on the frontier: no other one is both more "
+    )
     answer += "useful and more equal."
     return Figure(
         key="frontier",
@@ -127,7 +142,7 @@ def _chart(values: Values, utility: str, gap: str, limit: float | None, chosen: 
     end = max(max(row["gap"], row["gap_high"] or 0 if row["strong"] else 0) for row in values)
     end = max(1.04 * end, 1.25 * (limit or 0), 1.0)
     x_scale, y_scale = alt.Scale(domain=[0, end], nice=False), alt.Scale(zero=False, nice=False, padding=14)
-    x_title, y_title = f"{metric_name(gap)} (percentage points; 0 = equal)", f"{metric_name(utility)} (%)"
+    x_title, y_title = f"{metric_name(gap)} (points; 0 = equal)", f"{metric_name(utility)} (%)"
     x, y = alt.X("gap:Q", title=x_title, scale=x_scale), alt.Y("utility:Q", title=y_title, scale=y_scale)
     tips = [
         alt.Tooltip("name:N", title="model"),
@@ -163,7 +178,7 @@ def _chart(values: Values, utility: str, gap: str, limit: float | None, chosen: 
     ring = candidates.mark_point(size=330, strokeWidth=2.6, filled=False, shape="circle", color=PURPLE).encode(
         x=x, y=y, opacity=seen
     )  # fmt: skip
-    name = candidates.mark_text(dy=-19, fontWeight=600, color=PURPLE).encode(x=x, y=y, text="text:N", opacity=seen)
+    name = candidates.mark_text(dy=-19, fontWeight=600, color=NEUTRAL).encode(x=x, y=y, text="text:N", opacity=seen)
     at = alt.X(datum=alt.expr("limit"), type="quantitative", title=x_title, scale=x_scale)
     data = chart_of([{"text": "limit"}])
     border = data.mark_rule(color=NEUTRAL, strokeDash=[5, 4], strokeWidth=1.6, clip=True).encode(x=at)
@@ -171,7 +186,7 @@ def _chart(values: Values, utility: str, gap: str, limit: float | None, chosen: 
         x=at, y=alt.value(2), text="text:N"
     )  # fmt: skip
     return layered(border, word, others, across, along, line, marks, ring, name, height=340).add_params(
-        alt.param(name="limit", value=NOBODY if limit is None else limit),
+        alt.param(name="limit", value=NOWHERE if limit is None else limit),
         alt.param(name="taken", value=NOBODY if chosen is None else chosen),
     )
 
@@ -187,7 +202,7 @@ def _table(tuning: TuningDocument, names: list[str]) -> FigureTable:
             name,
             _standing(tuning, row),
             "yes" if row.on_frontier else "no",
-            "needed" if row.group_at_prediction else "not needed",
+            "yes" if row.group_at_prediction else "no",
             "–" if row.threshold is None else number(row.threshold),
             *(_cell(row.metrics, metric) for metric in shown),
             "–" if row.upper_bound is None else number(100 * row.upper_bound, 1),
@@ -205,7 +220,7 @@ def _table(tuning: TuningDocument, names: list[str]) -> FigureTable:
         )
         for row in tuning.yardsticks
     ]
-    columns = ("model", "result", "on the frontier", "group at prediction", "threshold", *map(metric_name, shown))
+    columns = ("model", "result", "on the frontier", "needs the group", "threshold", *map(metric_name, shown))
     count = f"all {len(order):,}" if len(order) <= MOST_LISTED else f"the first {MOST_LISTED} of {len(order):,}"
     caption = f"Every candidate ({count}), in percent and points; 95% intervals in brackets"
     return FigureTable(caption, (*columns, "upper bound", "p-value"), rows)
@@ -256,7 +271,7 @@ def _slider(tuning: TuningDocument, names: list[str]) -> Slider | None:
     return Slider(
         heading="What would another limit have given?",
         label=f"Limit{several}",
-        caution="For insight, not for choosing: a limit that is picked after looking at this page is not covered by the "
+        caution="For insight, not for choosing: a limit that is picked after looking at this page is not covered by any "
         "certificate. Set the limit first, by what is acceptable; for another one, certify on nodes that nobody has "
         "looked at.",
         steps=tuple(steps),

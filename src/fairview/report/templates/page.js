@@ -42,7 +42,7 @@ function draw(place) {
   spec.config.axis.labelLimit = narrow ? 118 : 240;
   spec.config.legend.columns = narrow ? 1 : place.clientWidth < 640 ? 2 : 4;
   spec.config.legend.labelLimit = narrow ? 240 : 180;
-  spec.title = lines(spec.title, place.clientWidth / 7.5);
+  spec.title = lines(spec.title, place.clientWidth / 7.9);
   const options = { ast: true, actions: false, renderer: "svg", tooltip: showTip, defaultStyle: false };
   return vegaEmbed(place, spec, options).then(
     ({ view }) => {

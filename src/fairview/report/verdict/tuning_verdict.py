@@ -22,6 +22,7 @@ from fairview.report.words import (
     span,
 )
 
+_NUMBERS = {2: "two", 3: "three"}
 VOID = "The certificate is void: the model in this folder is not the one that was tested."
 
 
@@ -89,17 +90,18 @@ def tuning_verdict(content: Content, tuning: TuningDocument) -> ReportVerdict:
 
 def _headline(tuning: TuningDocument, useless: bool, void: bool) -> tuple[Status, str]:
     many = len(tuning.limits) > 1
-    keeps = f"A model keeps {'all the limits' if many else 'the limit'}"
+    limits = f"all {_NUMBERS.get(len(tuning.limits), len(tuning.limits))} limits" if many else "the limit"
+    keeps = f"A model keeps {limits}"
     sure = "" if tuning.confidence is None else f" with {whole(tuning.confidence)} confidence"
     if void:
         return "bad", VOID
     if tuning.chosen is None:
-        return "unsure", f"Refused: no model could be shown to keep {'all the limits' if many else 'the limit'}{sure}."
+        return "unsure", f"Refused: no model could be shown to keep {limits}{sure}."
     if not tuning.limits:
         return "unsure", "No limit was asked for: the knee of the frontier was taken, and nothing is certified."
     if useless:
         return "empty", f"{keeps}, but it is not shown to be better than giving everyone the same answer."
-    return "good", f"{keeps}, certified{sure}: {limit_words(tuning.limits)}."
+    return "good", f"{keeps}, certified{sure}{'' if many else f': {limit_words(tuning.limits)}'}."
 
 
 def _what_was_tried(tuning: TuningDocument) -> str:
