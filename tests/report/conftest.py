@@ -350,9 +350,12 @@ def made_tuning(
             "utility": utility,
             "limits": [made_limit(gap) for gap in gaps],
         },
-        "refused": "Of 14 candidates none could be shown to keep a statistical parity gap of 5 points." if refused else None,
+        "refused": "None of 14 candidates could be shown to keep the limit." if refused else None,
         "refusal": {
-            "nearest": {"candidate": 12, "limits": [made_limit(gap) | {"upper_bound": 0.083, "p_value": 0.21} for gap in gaps]},
+            "nearest": {
+                "candidate": 12,
+                "limits": [made_limit(gap) | {"upper_bound": 0.083, "p_value": 0.21} for gap in gaps],
+            },
             "certifiable": 0.083,
             "nodes_at_hand": 250,
             "nodes_needed": 2400,

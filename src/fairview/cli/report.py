@@ -1,4 +1,4 @@
-"""`fairview report`: one HTML file from a run, an audit, a comparison or a tuning, to show to someone who was not there."""
+"""`fairview report`: one HTML file from a run, audit, comparison or tuning, to show to someone who was not there."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def write_card(folder: str | Path) -> Path:
     text = model_card(read_folder(folder), str(folder))
     if path.exists() and not _is_ours(path):
         raise InputError(
-            f"{path}: was not written by fairview, or was changed since, so it is kept. Move it away to write a new card."
+            f"{path}: was not written by fairview, or was changed since, so it is kept. Move it away for a new card."
         )
     write_atomic(path, text)
     return path
@@ -61,7 +61,9 @@ def model_card(content: Content, folder: str = "this folder") -> str:
         if tuning is not None:
             why = "the tuning refused, so there is no model to describe."
         elif run is not None:
-            why = f"{plural(len(content.runs), 'run')} are in it; a card describes one model. Give one of them, such as seed-1."
+            why = (
+                f"there are {len(content.runs):,} runs in it, and a card describes one model. Give one, such as seed-1."
+            )
         else:
             why = "there is no model to describe. Give the folder of a run or of a tuning."
         raise InputError(f"{folder}: {why}")
@@ -87,10 +89,10 @@ def model_card(content: Content, folder: str = "this folder") -> str:
         group_words=_group_words(content, run),
         data=list(_data(content, run)),
         evaluation=list(_evaluation(test)),
-        tested="" if test is None or test.nodes is None else f" ({test.nodes:,} of them)",
+        tested="some" if test is None or test.nodes is None else f"{test.nodes:,}",
         groups=list(_groups(test)),
         undefined=[f"The {metric_name(m)} is undefined: {why}." for m, why in (test.undefined if test else {}).items()],
-        folder=Markup("run" if tuning is not None else "."),
+        folder=Markup("run") if tuning is not None else Markup("."),
         settings=list(_settings(content, run)),
         table=_table,
     )
@@ -106,9 +108,8 @@ def in_markdown(text: str) -> str:
         \<b\>a\_b\</b\> \| \[x\](http\://y)
     """
     text = re.sub(r"([\\`*_{}\[\]<>#|~&!$@^]|:(?=\S)|(?<=www)\.|---)", r"\\\1", " ".join(text.split()))
-    return re.sub(
-        r"^([-+=]|\d+(?=[.)]))", lambda found: "\\" + found[0] if not found[0].isdigit() else f"{found[0]}\\", text
-    )
+    text = re.sub(r"^(?=[-+=])", r"\\", text)  # no list, no rule
+    return re.sub(r"^(\d+)(?=[.)](?: |$))", r"\1\\", text)
 
 
 def in_yaml(value: Any, indent: str = "") -> str:
@@ -189,8 +190,8 @@ def _data(content: Content, run: RunDocuments) -> Iterator[tuple[str, str]]:
 
 
 def _evaluation(test: EvaluationDocument | None) -> Iterator[tuple[str, str, str]]:
-    for metric in METRICS if test is not None else ():
-        if metric in test.metrics:
+    if test is not None:
+        for metric in (metric for metric in METRICS if metric in test.metrics):
             yield metric_name(metric), number(test.value(metric)), span(test.interval(metric))
 
 

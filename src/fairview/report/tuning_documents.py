@@ -3,6 +3,8 @@
 They are untrusted, as all documents are (documents.py): absent keys make the report shorter, a wrong value is an error.
 """
 
+# ruff: noqa: RUF012 (pydantic copies the defaults)
+
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import altair as alt
 
@@ -67,10 +68,10 @@ def frontier_figure(tuning: TuningDocument) -> Figure | None:
     return Figure(
         key="frontier",
         heading="Which models are there to choose from?",
-        reading="Up is more useful, left is more equal. Models on the frontier are strong and joined, with bars for what "
-        "chance alone could do (95% intervals); all others are faint. Hollow diamonds are models that need each person's "
-        "group when they predict. The ring is the model that was taken, the dashed line the limit. A model left of the "
-        "line need not be certified: its gap must be shown to lie there."
+        reading="Up is more useful, left is more equal. Models on the frontier are strong and joined, with bars for "
+        "what chance alone could do (95% intervals); all others are faint. Hollow diamonds are models that need each "
+        "person's group when they predict. The ring is the model that was taken, the dashed line the limit. A model "
+        "left of the line need not be certified: its gap must be shown to lie there."
         if panels
         else "Nothing can be drawn: no model has both a gap and a measure of usefulness. The table has what is known.",
         panels=tuple(panels),
@@ -159,7 +160,7 @@ def _chart(values: Values, utility: str, gap: str, limit: float | None, chosen: 
         x=x, y=y, color=look.color(), shape=look.shape(), fill=fill, tooltip=tips
     )  # fmt: skip
     crowd = len(strong) > 20
-    bar = {"strokeOpacity": 0.16 if crowd else 0.32, "strokeWidth": 1.4, "clip": True}
+    bar: dict[str, Any] = {"strokeOpacity": 0.16 if crowd else 0.32, "strokeWidth": 1.4, "clip": True}
     across = chart_of(known(strong, "gap_low", "gap_high")).mark_rule(**bar).encode(
         x=alt.X("gap_low:Q", title=x_title, scale=x_scale), x2="gap_high:Q", y=y, color=look.color()
     )  # fmt: skip
@@ -271,9 +272,9 @@ def _slider(tuning: TuningDocument, names: list[str]) -> Slider | None:
     return Slider(
         heading="What would another limit have given?",
         label=f"Limit{several}",
-        caution="For insight, not for choosing: a limit that is picked after looking at this page is not covered by any "
-        "certificate. Set the limit first, by what is acceptable; for another one, certify on nodes that nobody has "
-        "looked at.",
+        caution="For insight, not for choosing: a limit that is picked after looking at this page is not covered by "
+        "any certificate. Set the limit first, by what is acceptable; for another one, certify on nodes that nobody "
+        "has looked at.",
         steps=tuple(steps),
         start=start,
         table=FigureTable("The model at every limit", columns, rows),

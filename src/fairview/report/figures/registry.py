@@ -23,7 +23,8 @@ class FigureEntry:
     Attributes:
         name: of the entry.
         contents: one or two words for the page's list of contents.
-        make: the figure of what was read from a run, an audit, a comparison or a tuning; None if it has nothing to say there.
+        make: the figure of what was read from a run, an audit, a comparison or a tuning; None if it has nothing to say
+            there.
     """
 
     name: str

@@ -144,11 +144,11 @@ def refusal_frame(tuning: TuningDocument) -> Frame:
             "now is a choice after looking: new nodes are needed for that certificate."
         )
         needed = (
-            "How many nodes would be needed is not known: the measured gap may lie above the limit, and then more nodes "
-            "do not help."
+            "How many nodes would be needed is not known. Where the measured gap lies above the limit, more nodes do "
+            "not help."
             if refusal.nodes_needed is None
-            else f"About {plural(refusal.nodes_needed, 'node')} would be needed in the certification for the limit asked "
-            f"for{f'; there are {refusal.nodes_at_hand:,}' if refusal.nodes_at_hand is not None else ''}."
+            else f"About {plural(refusal.nodes_needed, 'node')} would be needed in the certification for the limit "
+            f"asked for{f'; there are {refusal.nodes_at_hand:,}' if refusal.nodes_at_hand is not None else ''}."
         )
         parts += [("What could be certified", (certifiable,)), ("How many nodes are needed", (needed,))]
     parts.append(("What a refusal means", (
