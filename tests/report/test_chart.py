@@ -3,6 +3,7 @@ from __future__ import annotations
 import sys
 
 import pytest
+import vl_convert
 
 import fairview as fv
 
@@ -79,3 +80,17 @@ def test_without_altair_the_error_says_what_to_install(audit, monkeypatch):
     with pytest.raises(fv.FairviewError) as caught:
         audit.chart()
     assert str(caught.value) == "Charts need altair; install it with: pip install 'fairview[report]'"
+
+
+def test_whatever_knows_its_tune_json_has_the_chart_of_a_tuning(made):
+    class Tuning:
+        def to_dict(self) -> dict:
+            return made.tuning(("statistical_parity", "equal_opportunity"), grouped=4, candidates=20)
+
+    chart = fv.chart(Tuning())
+    assert titles(chart) == [
+        "Balanced accuracy against statistical parity gap",
+        "Balanced accuracy against equal opportunity gap",
+    ]
+    assert titles(fv.chart(Tuning(), "frontier")) == titles(chart)
+    assert vl_convert.vegalite_to_svg(chart.to_json()).count("limit") >= 2
