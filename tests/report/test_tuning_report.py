@@ -281,14 +281,14 @@ def test_each_limited_gap_has_a_panel_with_its_own_limit(made):
     assert figure is not None
     assert [panel.key for panel in figure.panels] == [f"frontier-{gap.replace('_', '-')}-gap" for gap in THREE]
     starts = [{p["name"]: p["value"] for p in panel.spec()["params"]} for panel in figure.panels]
-    assert starts == [{"limit": 100 * value, "taken": 9} for value in (0.02, 0.05, 0.1)]
+    assert starts == [{f"limit_{place}": 100 * v, "taken": 9} for place, v in enumerate((0.02, 0.05, 0.1))]
 
 
 def test_without_a_limit_the_main_gaps_are_drawn_and_the_line_lies_outside(made):
     figure = frontier_figure(document(made.tuning(())))
     assert figure is not None
     assert len(figure.panels) == 2
-    assert {p["name"]: p["value"] for p in figure.panels[0].spec()["params"]} == {"limit": NOWHERE, "taken": 9}
+    assert {p["name"]: p["value"] for p in figure.panels[0].spec()["params"]} == {"limit_0": NOWHERE, "taken": 9}
 
 
 def test_a_gap_that_is_not_registered_is_never_a_file_name(made, tmp_path):
@@ -334,12 +334,12 @@ def test_the_slider_says_for_each_limit_who_would_be_taken_and_what_it_costs(mad
     assert (len(slider.steps), slider.steps[slider.start].name) == (10, "5.0 points")
     first, asked = slider.steps[0], slider.steps[slider.start]
     assert (first.result, first.text) == ("Refusal", "No candidate could be shown to keep this limit.")
-    assert first.parameters == {"limit": 0.5, "taken": NOBODY}
+    assert first.parameters == {"limit_0": 0.5, "taken": NOBODY}
     assert asked.result == "Parity, λ 9"
     assert asked.text == (
         "Balanced accuracy 69.7%, 2.3 points less than the most useful model without a limit (72.0%)."
     )
-    assert asked.parameters == {"limit": 5.0, "taken": 9}
+    assert asked.parameters == {"limit_0": 5.0, "taken": 9}
     assert [row[0] for row in slider.table.rows] == [step.name for step in slider.steps]
     assert "not covered by any certificate" in slider.caution
 

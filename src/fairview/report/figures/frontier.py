@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import altair as alt
 
@@ -59,7 +59,8 @@ def frontier_figure(tuning: TuningDocument) -> Figure | None:
     if not tuning.frontier and not tuning.yardsticks:
         return None
     names = distinct([row.title for row in tuning.frontier], limit=60)
-    panels = [panel for gap in _gaps(tuning) if (panel := _panel(tuning, names, gap)) is not None]
+    gaps = _gaps(tuning)
+    panels = [panel for gap in gaps if (panel := _panel(tuning, names, gap, f"limit_{gaps.index(gap)}")) is not None]
     strong = sum(row.on_frontier for row in tuning.frontier)
     answer = (
         f"{strong:,} of {plural(len(tuning.frontier), 'candidate')} are on the frontier: no other one is both more "
@@ -78,7 +79,7 @@ def frontier_figure(tuning: TuningDocument) -> Figure | None:
         tables=(_table(tuning, names),),
         notes=("All numbers of this figure are of the validation nodes, in percent and percentage points.",),
         answer=answer,
-        slider=_slider(tuning, names),
+        slider=_slider(tuning, names, [f"limit_{place}" for place in range(len(gaps))]),
     )
 
 
@@ -88,7 +89,8 @@ def _gaps(tuning: TuningDocument) -> list[str]:
     return [gap for gap in asked if gap in gap_names()] or list(main_gaps())
 
 
-def _panel(tuning: TuningDocument, names: list[str], gap: str) -> Panel | None:
+def _panel(tuning: TuningDocument, names: list[str], gap: str, parameter: str) -> Panel | None:
+    """The plane of one gap; `parameter` is the name of its limit, which no other panel has."""
     utility = tuning.utility
     rows: Values = []
     for place, (name, row) in enumerate(zip(names, tuning.frontier, strict=True)):
@@ -109,7 +111,9 @@ def _panel(tuning: TuningDocument, names: list[str], gap: str) -> Panel | None:
         f"{row['name']}: {row['utility']:.1f}% at a gap of {row['gap']:.1f} points" for row in values if row["strong"]
     ]
     text = f"{title}. {'' if limit is None else f'The limit is {points(limit)}. '}{listed(places, 8)}."
-    chart = _chart(values, utility, gap, None if limit is None else 100 * limit, chosen)
+    at = alt.param(name=parameter, value=NOWHERE if limit is None else 100 * limit)
+    taken = alt.param(name="taken", value=NOBODY if chosen is None else chosen)
+    chart = cast(alt.LayerChart, _chart(values, utility, gap, limit or 0.0, parameter).add_params(at, taken))
     return Panel(f"frontier-{gap.replace('_', '-')}", capitalised(title), text, chart)
 
 
@@ -134,14 +138,14 @@ def _joined(values: Values) -> Iterator[dict[str, object]]:
                 yield row
 
 
-def _chart(values: Values, utility: str, gap: str, limit: float | None, chosen: int | None) -> alt.LayerChart:
+def _chart(values: Values, utility: str, gap: str, limit: float, parameter: str) -> alt.LayerChart:
     present = [name for name in SERIES if any(row["series"] == name for row in values)]
     look = Series(present, colors=[_COLORS[name] for name in present], shapes=[_SHAPES[name] for name in present])
     inside = ["#ffffff" if name == WITH_GROUP else _COLORS[name] for name in present]
     fill = alt.Fill("series:N", title=None, scale=alt.Scale(domain=present, range=inside))
     strong, faint = ([row for row in values if row["strong"] is wanted] for wanted in (True, False))
     end = max(max(row["gap"], row["gap_high"] or 0 if row["strong"] else 0) for row in values)
-    end = max(1.04 * end, 1.25 * (limit or 0), 1.0)
+    end = max(1.04 * end, 125 * limit, 1.0)
     x_scale, y_scale = alt.Scale(domain=[0, end], nice=False), alt.Scale(zero=False, nice=False, padding=14)
     x_title, y_title = f"{metric_name(gap)} (points; 0 = equal)", f"{metric_name(utility)} (%)"
     x, y = alt.X("gap:Q", title=x_title, scale=x_scale), alt.Y("utility:Q", title=y_title, scale=y_scale)
@@ -180,16 +184,13 @@ def _chart(values: Values, utility: str, gap: str, limit: float | None, chosen: 
         x=x, y=y, opacity=seen
     )  # fmt: skip
     name = candidates.mark_text(dy=-19, fontWeight=600, color=NEUTRAL).encode(x=x, y=y, text="text:N", opacity=seen)
-    at = alt.X(datum=alt.expr("limit"), type="quantitative", title=x_title, scale=x_scale)
+    at = alt.X(datum=alt.expr(parameter), type="quantitative", title=x_title, scale=x_scale)
     data = chart_of([{"text": "limit"}])
     border = data.mark_rule(color=NEUTRAL, strokeDash=[5, 4], strokeWidth=1.6, clip=True).encode(x=at)
     word = data.mark_text(color=NEUTRAL, align="left", baseline="top", dx=5, clip=True).encode(
         x=at, y=alt.value(2), text="text:N"
     )  # fmt: skip
-    return layered(border, word, others, across, along, line, marks, ring, name, height=340).add_params(
-        alt.param(name="limit", value=NOWHERE if limit is None else limit),
-        alt.param(name="taken", value=NOBODY if chosen is None else chosen),
-    )
+    return layered(border, word, others, across, along, line, marks, ring, name, height=340)
 
 
 def _table(tuning: TuningDocument, names: list[str]) -> FigureTable:
@@ -244,7 +245,7 @@ def _cell(row: MetricsRow, metric: str) -> str:
     return text if interval is None else f"{text} ({span(interval, scale=100, digits=1)})"
 
 
-def _slider(tuning: TuningDocument, names: list[str]) -> Slider | None:
+def _slider(tuning: TuningDocument, names: list[str], limits: list[str]) -> Slider | None:
     choices = _with_the_limit_asked_for(tuning)
     if not choices:
         return None
@@ -262,7 +263,7 @@ def _slider(tuning: TuningDocument, names: list[str]) -> Slider | None:
             text = f"{capitalised(metric_name(tuning.utility))} {percent(value)}{_cost(lost, without)}."
             if tuning.frontier[row.candidate].group_at_prediction:
                 text += " It needs each person's group when it predicts."
-        place = {"limit": 100 * row.limit, "taken": NOBODY if row.candidate is None else row.candidate}
+        place = dict.fromkeys(limits, 100 * row.limit) | {"taken": NOBODY if row.candidate is None else row.candidate}
         steps.append(SliderStep(at, result, text, place))
         rows.append((at, result if taken is None else taken, *cells))
     asked = min((limit.limit for limit in tuning.limits), default=choices[len(choices) // 2].limit)

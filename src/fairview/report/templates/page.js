@@ -47,7 +47,7 @@ function draw(place) {
   return vegaEmbed(place, spec, options).then(
     ({ view }) => {
       place.classList.add("drawn");
-      views.set(place, view);
+      views.set(place, { view, names: (spec.params ?? []).map(({ name }) => name) });
     },
     (error) => {
       place.classList.add("failed");
@@ -74,10 +74,9 @@ for (const box of document.querySelectorAll(".slider")) {
   input.addEventListener("input", () => {
     const step = say();
     for (const place of box.closest("section").querySelectorAll(".chart")) {
-      const view = views.get(place);
-      if (view === undefined) continue;
-      Object.entries(step.parameters).forEach(([name, value]) => view.signal(name, value));
-      view.runAsync();
+      const { view, names } = views.get(place) ?? { names: [] };
+      names.forEach((name) => view.signal(name, step.parameters[name]));
+      view?.runAsync();
     }
   });
   say();
