@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 import altair as alt
 
@@ -113,7 +113,7 @@ def _panel(tuning: TuningDocument, names: list[str], gap: str, parameter: str) -
     text = f"{title}. {'' if limit is None else f'The limit is {points(limit)}. '}{listed(places, 8)}."
     at = alt.param(name=parameter, value=NOWHERE if limit is None else 100 * limit)
     taken = alt.param(name="taken", value=NOBODY if chosen is None else chosen)
-    chart = cast(alt.LayerChart, _chart(values, utility, gap, limit or 0.0, parameter).add_params(at, taken))
+    chart = _chart(values, utility, gap, limit or 0.0, parameter).add_params(at, taken)
     return Panel(f"frontier-{gap.replace('_', '-')}", capitalised(title), text, chart)
 
 
