@@ -60,6 +60,7 @@ from fairview.report.chart import chart as chart
 from fairview.report.figures.figure import Figure as Figure
 from fairview.report.figures.registry import FigureEntry as FigureEntry
 from fairview.report.figures.registry import register_figure as register_figure
+from fairview.report.model_card import write_card as write_card
 from fairview.study.comparison import Comparison as Comparison
 from fairview.study.comparison import compare as compare
 from fairview.tuning.tune import tune as tune

@@ -65,3 +65,21 @@ def test_a_hostile_document_is_a_message_not_a_traceback(run, folder):
 
 def test_help_has_examples(run):
     assert "fairview report runs/german --open" in run("report", "--help").out
+
+
+def test_a_card_is_written_beside_the_report(run, folder):
+    outcome = run("report", folder, "--card")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out == f"{folder / 'report.html'}\n{folder / 'README.md'}\n"
+    assert json.loads(run("report", folder, "--card", "--format", "json").out)["card"] == str(folder / "README.md")
+    assert json.loads(run("report", folder, "--format", "json").out)["card"] is None
+
+
+def test_a_readme_of_somebodys_own_is_kept_and_nothing_is_written(run, folder):
+    (folder / "README.md").write_text("mine")
+    (folder / "report.html").unlink(missing_ok=True)
+    outcome = run("report", folder, "--card")
+    assert outcome.code == 1
+    assert "README.md: was not written by fairview" in outcome.err
+    assert (folder / "README.md").read_text() == "mine"
+    assert not (folder / "report.html").exists()

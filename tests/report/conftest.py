@@ -274,6 +274,126 @@ def made_summary(labels: list[str] | None = None) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def made_candidate(place: int, count: int, *, needs_group: bool = False, label: str = "") -> dict[str, Any]:
+    """The place-th of so many candidates, from useful and unequal to equal; every third is off the frontier."""
+    share = place / max(1, count - 1)
+    utility, gap = 0.72 - 0.07 * share**3 + 0.006 * needs_group, 0.22 * (1 - share) ** 1.6 + 0.008
+    off = place % 3 == 2
+    values = [utility + 0.05, 0.8, 0.76, utility - 0.03 * off, 0.4, gap + 0.015 * off, 0.6 * gap + 0.02, gap + 0.03]
+    metrics = row("", values, 0.025)
+    del metrics["name"]
+    return {
+        "method": "group-thresholds" if needs_group else "parity",
+        "label": label or (f"Group thresholds, {place}" if needs_group else f"Parity, λ {place}"),
+        "settings": {"statistical_parity_weight": float(place)},
+        "threshold": 0.5,
+        "group_at_prediction": needs_group,
+        "on_frontier": not off,
+        "metrics": metrics,
+        "tested": share > 0.5,
+        "certified": share > 0.6 and not off,
+        "p_value": 0.02 if share > 0.5 else None,
+        "upper_bound": gap + 0.02 if share > 0.5 else None,
+    }
+
+
+def made_limit(gap: str = "statistical_parity", limit: float = 0.05) -> dict[str, Any]:
+    return {
+        "gap": gap, "limit": limit, "estimate": 0.4 * limit, "upper_bound": 0.82 * limit, "p_value": 0.013,
+        "confidence": 0.95, "nodes": 250,
+    }  # fmt: skip
+
+
+def made_tuning(
+    gaps: tuple[str, ...] = ("statistical_parity",),
+    *,
+    candidates: int = 14,
+    refused: bool = False,
+    grouped: int = 0,
+) -> dict[str, Any]:
+    """tune.json: certified, refused, or without gaps the knee; the last `grouped` candidates need the group."""
+    plain = candidates - grouped
+    frontier = [made_candidate(place, plain) for place in range(plain)]
+    frontier += [made_candidate(place, grouped, needs_group=True) for place in range(grouped)]
+    chosen = next(place for place in range(plain) if frontier[place]["certified"])
+    limits = [{"gap": gap, "limit": 0.05} for gap in gaps]
+    metrics = {split: one | {"nodes": 250} for split, one in made_metrics([0.77, *GOOD[1:]]).items()}
+    utility = frontier[chosen]["metrics"]["balanced_accuracy"]
+    # the plain row is a candidate, too: the first, which is the most useful
+    yardsticks = [
+        {"name": "constant", "metrics": row("", CONSTANT, 0.0), "test": row("", CONSTANT, 0.0)},
+        {"name": "plain", "metrics": frontier[0]["metrics"], "test": row("", PLAIN)},
+    ]
+    grid = [0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.1, 0.15, 0.2, 0.3]
+    choices = []
+    for place, limit in enumerate(grid):
+        taken = None if place < 2 + refused * 4 else max(0, chosen + 4 - place)
+        value = None if taken is None else frontier[taken]["metrics"]["balanced_accuracy"]
+        choices.append({"limit": limit, "candidate": taken, "utility": value})
+    return {
+        "kind": "tuning",
+        "version": 1,
+        "graph": made_summary()["graph"] | {"sha256": "9b97" * 16},
+        "run": None if refused else "runs/x/run",
+        "limits": limits,
+        "confidence": 0.95,
+        "utility": "balanced_accuracy",
+        "population": "new",
+        "chosen": None
+        if refused
+        else {
+            "method": "parity",
+            "settings": frontier[chosen]["settings"],
+            "threshold": 0.5,
+            "group_at_prediction": False,
+            "candidate": chosen,
+            "utility": utility,
+            "limits": [made_limit(gap) for gap in gaps],
+        },
+        "refused": "None of 14 candidates could be shown to keep the limit." if refused else None,
+        "refusal": {
+            "nearest": {
+                "candidate": 12,
+                "limits": [made_limit(gap) | {"upper_bound": 0.083, "p_value": 0.21} for gap in gaps],
+            },
+            "certifiable": 0.083,
+            "nodes_at_hand": 250,
+            "nodes_needed": 2400,
+        }
+        if refused
+        else None,
+        "metrics": {} if refused else metrics,
+        "frontier": frontier,
+        "yardsticks": yardsticks,
+        "choices": choices,
+        "nodes": {"train": 100, "penalty": 300, "tuning": 80, "certification": 250, "test": 250},
+        "conditions": ["The nodes of the certification are a random subset of those held out."],
+        "notes": ["A note of the tuning."],
+        "seconds": {"fit": 4.2, "certify": 0.1, "total": 5.0},
+        "trials": candidates,
+    }  # fmt: skip
+
+
+def made_certificate(gaps: tuple[str, ...] = ("statistical_parity",)) -> dict[str, Any]:
+    groups = [{"group": "Male", "nodes": 160, "positive": 90}, {"group": "Female", "nodes": 90, "positive": 50}]
+    return {
+        "kind": "certificate",
+        "version": 1,
+        "statement": "With 95% confidence, the shares of positive predictions differ by at most 5.0 points.",
+        "limits": [made_limit(gap) | {"groups": groups} for gap in gaps],
+        "model_sha256": "5eed" * 16,
+        "graph_sha256": "9b97" * 16,
+        "nodes_sha256": "0dd5" * 16,
+        "threshold": 0.5,
+        "population": "new",
+        "rule": "Candidates are tested one after the other until the first one fails.",
+        "conditions": ["The nodes of the certification are a random subset of those held out."],
+        "order": 3,
+        "candidates": 14,
+        "versions": {"fairview": "0.2.0"},
+    }
+
+
 def write(folder: Path, **documents: Any) -> Path:
     """Documents by name of file (`run=...` is run.json); texts are written as they are."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -295,6 +415,25 @@ class Made:
     write = staticmethod(write)
     channels = CHANNELS
     good = GOOD
+    tuning = staticmethod(made_tuning)
+    certificate = staticmethod(made_certificate)
+    candidate = staticmethod(made_candidate)
+    limit = staticmethod(made_limit)
+
+    @staticmethod
+    def tuned(folder: Path, tuning: dict[str, Any] | None = None, **changed: Any) -> Path:
+        """A whole tuning folder; a refusal has no run."""
+        tuning = tuning or made_tuning()
+        if tuning["chosen"] is not None:
+            gaps = tuple(limit["gap"] for limit in tuning["limits"])
+            record = made_record() | {"method": "parity", "keep_probability": None}
+            audit = made_audit()
+            audit["model"] |= {"method": "parity", "encoder": None, "keep": None}
+            model = {"sha256": "5eed" * 16, "threshold": 0.5}
+            certificate = {"certificate": made_certificate(gaps)} if gaps else {}
+            documents = {"run": record, "audit": audit, "model": model, "history": None} | certificate
+            Made.run(folder / "run", **(documents | changed))
+        return write(folder, tune=tuning)
 
     @staticmethod
     def run(folder: Path, **changed: Any) -> Path:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import sys
 
 import pytest
+import vl_convert
 
 import fairview as fv
 
@@ -68,7 +69,10 @@ def test_a_result_without_numbers_has_nothing_to_draw():
 def test_other_things_have_no_chart(graph):
     with pytest.raises(fv.InputError) as caught:
         fv.chart(graph)
-    assert str(caught.value) == "chart: NodeGraph has no chart; expected a GraphAudit, a ModelAudit or a Comparison."
+    assert (
+        str(caught.value)
+        == "chart: NodeGraph has no chart; expected a GraphAudit, a ModelAudit, a Comparison or a Tuning."
+    )
 
 
 def test_without_altair_the_error_says_what_to_install(audit, monkeypatch):
@@ -76,3 +80,19 @@ def test_without_altair_the_error_says_what_to_install(audit, monkeypatch):
     with pytest.raises(fv.FairviewError) as caught:
         audit.chart()
     assert str(caught.value) == "Charts need altair; install it with: pip install 'fairview[report]'"
+
+
+def test_whatever_knows_its_tune_json_has_the_chart_of_a_tuning(made):
+    class Tuning:
+        def to_dict(self) -> dict:
+            tuning = made.tuning(("statistical_parity", "equal_opportunity"), grouped=4, candidates=20)
+            tuning["limits"][1]["limit"] = 0.1  # each panel has a limit of its own
+            return tuning
+
+    chart = fv.chart(Tuning())
+    assert titles(chart) == [
+        "Balanced accuracy against statistical parity gap",
+        "Balanced accuracy against equal opportunity gap",
+    ]
+    assert titles(fv.chart(Tuning(), "frontier")) == titles(chart)
+    assert vl_convert.vegalite_to_svg(chart.to_json()).count("limit") >= 2

@@ -13,10 +13,10 @@ __all__ = ["render", "write_report"]
 
 
 def write_report(folder: str | Path, *, figures: Sequence[str] | None = None) -> Path:
-    """Write `report.html` into a run, audit or comparison folder, whole or not at all.
+    """Write `report.html` into a run, audit, comparison or tuning folder, whole or not at all.
 
     Args:
-        folder: what `fairview train`, `audit` or `compare` left behind.
+        folder: what `fairview train`, `audit`, `compare` or `tune` left behind.
         figures: also write each chart into `figures/`, in these formats: "svg", "png".
 
     Returns:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from fairview.errors import InputError, did_you_mean
 from fairview.leakage.findings import GraphAudit
@@ -21,13 +21,19 @@ WIDTH = 560
 NEUTRAL = "#808080"
 
 
-def chart(result: GraphAudit | ModelAudit | Comparison, figure: str | None = None) -> alt.VConcatChart:
+class TuningResult(Protocol):
+    """What `tune` returns: an object that knows its tune.json."""
+
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+def chart(result: GraphAudit | ModelAudit | Comparison | TuningResult, figure: str | None = None) -> alt.VConcatChart:
     """Draw a figure of the report from a result in memory.
 
     Args:
-        result: what `audit`, `audit_model` or `compare` returned; each also has a method `chart`.
-        figure: which one; by default `leak` for a graph and `tradeoff` for models. A name that is not there is
-            answered with those that are.
+        result: what `audit`, `audit_model`, `compare` or `tune` returned; each also has a method `chart`.
+        figure: which one; by default `leak` for a graph, `tradeoff` for models and `frontier` for a tuning. A name
+            that is not there is answered with those that are.
 
     Raises:
         InputError: the result has no such figure.
@@ -68,9 +74,10 @@ def _chosen(drawn: dict[str, Figure], figure: str | None, kind: str) -> Figure:
 
 
 def _content(result: object) -> Content:
-    """What the report would read from the result's files; torch is imported only for models."""
+    """What the report would read from the result's files; torch is imported only for models and tunings."""
     from fairview.report.documents import AuditDocument, ComparisonDocument
     from fairview.report.folder import Content
+    from fairview.report.tuning_documents import TuningDocument
 
     if isinstance(result, GraphAudit):
         return Content("", audit=AuditDocument.model_validate_json(json.dumps(result.to_dict())))
@@ -82,5 +89,8 @@ def _content(result: object) -> Content:
         return Content("", audit=AuditDocument.model_validate_json(json.dumps(audit)))
     if isinstance(result, Comparison):
         return Content("", comparison=ComparisonDocument.model_validate_json(json.dumps(result.to_dict())))
+    document = result.to_dict() if callable(getattr(result, "to_dict", None)) else None  # type: ignore[attr-defined]
+    if isinstance(document, dict) and document.get("kind") == "tuning":
+        return Content("", tuning=TuningDocument.model_validate_json(json.dumps(document)))
     kind = type(result).__name__
-    raise InputError(f"chart: {kind} has no chart; expected a GraphAudit, a ModelAudit or a Comparison.")
+    raise InputError(f"chart: {kind} has no chart; expected a GraphAudit, a ModelAudit, a Comparison or a Tuning.")

@@ -1,8 +1,10 @@
-"""What is in this folder that can be reported? A run, several seeds, an audit, a comparison, or nothing."""
+"""What is in this folder that can be reported? A run, several seeds, an audit, a comparison, a tuning, or nothing."""
 
 from __future__ import annotations
 
 import csv
+import hashlib
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,6 +20,7 @@ from fairview.report.documents import (
     RunRecord,
     visible,
 )
+from fairview.report.tuning_documents import CertificateDocument, TuningDocument
 from fairview.study.row_summary import row_costs
 
 LARGEST_FILE = 64 * 2**20  # bytes; the documents of a run are a few hundred kB
@@ -47,13 +50,15 @@ class TimingLine(BaseModel):
 
 @dataclass(frozen=True)
 class RunDocuments:
-    """One seed's documents."""
+    """One seed's documents; `certified_model` says whether the model beside a certificate is the one that it names."""
 
     name: str
     record: RunRecord | None = None
     metrics: dict[str, EvaluationDocument] | None = None
     history: tuple[EpochLine, ...] = ()
     audit: AuditDocument | None = None
+    certificate: CertificateDocument | None = None
+    certified_model: bool | None = None
 
     @property
     def test(self) -> EvaluationDocument | None:
@@ -70,6 +75,7 @@ class Content:
     audit: AuditDocument | None = None
     comparison: ComparisonDocument | None = None
     study: dict[str, Any] = field(default_factory=dict)
+    tuning: TuningDocument | None = None
 
     @property
     def run(self) -> RunDocuments | None:
@@ -85,22 +91,24 @@ def read_folder(folder: str | Path) -> Content:
     """
     folder = Path(folder)
     if not folder.is_dir():
-        raise InputError(f"{folder}: no such folder. Give a run, audit or comparison folder, such as runs/latest.")
-    alone = _run(folder, "")
+        raise InputError(f"{folder}: no such folder. Give the folder of a run, an audit, a comparison or a tuning.")
+    tuning = _read(folder / "tune.json", TuningDocument)
+    alone = _run(folder if tuning is None else folder / "run", "")
     inner = sorted((path for path in folder.glob("seed-*") if path.is_dir()), key=_seed_order)[:MOST_SEEDS]
     seeds = tuple(run for path in inner if (run := _run(path, path.name)) is not None)
     runs = (alone,) if alone is not None else seeds
     audit = _read(folder / "audit.json", AuditDocument) or next((run.audit for run in runs if run.audit), None)
     comparison = _with_costs(_read(folder / "summary.json", ComparisonDocument), folder / "timings.csv")
-    if not runs and audit is None and comparison is None:
+    if not runs and audit is None and comparison is None and tuning is None:
         raise InputError(
             f"{folder}: nothing to report. Looked for metrics.json (a run), seed-*/metrics.json (several seeds), "
-            "audit.json (an audit) and summary.json (a comparison). Make one with fairview train, audit or compare."
+            "audit.json (an audit), summary.json (a comparison) and tune.json (a tuning). Make one with fairview "
+            "train, audit, compare or tune."
         )
     _check_graph(folder, runs, audit, comparison)
     study = _read(folder / "study.json", RootModel[dict[str, Any]]) if comparison is not None else None
-    title = _title(runs, audit, comparison) or visible(folder.resolve().name)
-    return Content(title, runs, audit, comparison, study.root if study else {})
+    title = _title(tuning, runs, audit, comparison) or visible(folder.resolve().name)
+    return Content(title, runs, audit, comparison, study.root if study else {}, tuning)
 
 
 def _check_graph(
@@ -148,7 +156,22 @@ def _run(folder: Path, name: str) -> RunDocuments | None:
     label = f"seed {record.seed}" if record is not None and record.seed is not None else visible(name)
     splits = None if metrics is None else {visible(split): evaluation for split, evaluation in metrics.root.items()}
     history, audit = _history(folder / "history.jsonl"), _read(folder / "audit.json", AuditDocument)
-    return RunDocuments(label, record, splits, history, audit)
+    certificate = _read(folder / "certificate.json", CertificateDocument)
+    same = None if certificate is None else _is_model(folder / "model.json", certificate.model_sha256)
+    return RunDocuments(label, record, splits, history, audit, certificate, same)
+
+
+def _is_model(path: Path, sha256: str) -> bool | None:
+    """Whether model.json says that it is the model of this hash; None without the file, or without a hash."""
+    data = _bytes(path)
+    if data is None or not sha256:
+        return None
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError):
+        return False
+    own = document.get("sha256") if isinstance(document, dict) else None
+    return sha256 in (own, hashlib.sha256(data).hexdigest())
 
 
 def _history(path: Path) -> tuple[EpochLine, ...]:
@@ -189,9 +212,15 @@ def _parse(data: bytes, model: type[_Model], place: str) -> _Model:
         raise InputError([visible(line) for line in lines + more + hint]) from None
 
 
-def _title(runs: tuple[RunDocuments, ...], audit: AuditDocument | None, comparison: ComparisonDocument | None) -> str:
+def _title(
+    tuning: TuningDocument | None,
+    runs: tuple[RunDocuments, ...],
+    audit: AuditDocument | None,
+    comparison: ComparisonDocument | None,
+) -> str:
     """Where the data come from."""
-    candidates = [comparison.graph.source] if comparison else []
+    candidates = [tuning.graph.source] if tuning else []
+    candidates += [comparison.graph.source] if comparison else []
     candidates += [audit.graph.source] if audit else []
     candidates += [run.record.data.source for run in runs if run.record]
     return next((source for source in candidates if source), "")

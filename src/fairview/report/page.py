@@ -10,6 +10,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -23,8 +24,9 @@ from fairview.report.documents import RunRecord, visible
 from fairview.report.figures import NEEDS, Figure
 from fairview.report.figures.figure import FigureTable
 from fairview.report.folder import Content
-from fairview.report.verdict import verdict_of
-from fairview.report.words import count, listed, plural
+from fairview.report.tuning_documents import TuningDocument
+from fairview.report.verdict import frame_of, verdict_of
+from fairview.report.words import count, listed, metric_name, plural, points
 
 Facts = Iterable[tuple[str, str]]
 
@@ -32,7 +34,7 @@ Facts = Iterable[tuple[str, str]]
 def page(content: Content, figures: list[Figure]) -> str:
     """The page with figures that are already made."""
     environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_resource),
+        loader=jinja2.FunctionLoader(resource),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -43,13 +45,15 @@ def page(content: Content, figures: list[Figure]) -> str:
         title=content.title,
         kind=_kind(content),
         verdict=verdict_of(content),
+        frame=frame_of(content),
         figures=figures,
         sections=_sections(content),
         notes=_notes(content),
-        style=Markup(_resource("page.css")),  # noqa: S704 (our own file)
+        style=Markup(resource("page.css")),  # noqa: S704 (our own file)
         script=Markup(script),  # noqa: S704 (our own script, with the libraries it needs)
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         spec=lambda panel: Markup(inert_json(panel.spec())),  # noqa: S704 (no `<` in it)
+        steps=lambda slider: Markup(inert_json([asdict(step) for step in slider.steps])),  # noqa: S704 (no `<` in it)
         version=__version__,
         compared=content.comparison is not None,
         is_number=_is_number,
@@ -71,15 +75,18 @@ def inert_json(document: Any) -> str:
 def bundle() -> str:
     """Vega, Vega-Lite, Vega-Embed and our few lines that draw with them, as one script; no network is needed."""
     vl_convert = require("vl_convert", *NEEDS)
-    script = str(vl_convert.javascript_bundle(_resource("page.js")))
+    script = str(vl_convert.javascript_bundle(resource("page.js")))
     return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
-def _resource(name: str) -> str:
+def resource(name: str) -> str:
+    """A file of the folder `templates`."""
     return resources.files("fairview.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 
 def _kind(content: Content) -> str:
+    if content.tuning is not None:
+        return "Model under a limit" if content.tuning.limits else "Tuning"
     if content.comparison is not None:
         return "Comparison"
     if len(content.runs) > 1:
@@ -91,6 +98,8 @@ def _sections(content: Content) -> Iterator[tuple[str, Facts]]:
     """Data, settings, versions: how to make it again, as lists of facts with a heading."""
     record, audit = content.run.record if content.run else None, content.audit
     yield "Data", _data(content, record)
+    if content.tuning is not None:
+        yield "Tuning", _tuning(content.tuning)
     if audit is not None and audit.channels:
         level = "unknown" if audit.level is None else f"{audit.level:g}"
         counts = {"operator": audit.operator, "hops": count(audit.hops), "permutations": count(audit.permutations)}
@@ -98,7 +107,7 @@ def _sections(content: Content) -> Iterator[tuple[str, Facts]]:
     if content.comparison is not None:
         settings = {name: value for name, value in content.study.items() if name not in ("kind", "version", "graph")}
         trials = {"splits": content.comparison.splits, "seeds": content.comparison.seeds}
-        yield "Study", [(visible(name), _plain(value)) for name, value in (trials | settings).items()]
+        yield "Study", [(visible(name), plain_setting(value)) for name, value in (trials | settings).items()]
     if record is not None:
         yield "Settings", _settings(content, record)
         machine = ((name.replace("_", " "), text) for name, text in record.machine.items())
@@ -107,7 +116,8 @@ def _sections(content: Content) -> Iterator[tuple[str, Facts]]:
 
 
 def _data(content: Content, record: RunRecord | None) -> Iterator[tuple[str, str]]:
-    graph = content.audit.graph if content.audit else content.comparison.graph if content.comparison else None
+    documents = (content.tuning, content.audit, content.comparison)
+    graph = next((document.graph for document in documents if document is not None), None)
     yield "source", content.title
     if graph is not None:
         yield "nodes", count(graph.nodes)
@@ -124,6 +134,18 @@ def _data(content: Content, record: RunRecord | None) -> Iterator[tuple[str, str
         yield from (("note", note) for note in record.data.notes[:50])
 
 
+def _tuning(tuning: TuningDocument) -> Iterator[tuple[str, str]]:
+    yield from ((f"limit on the {metric_name(limit.metric)}", points(limit.limit)) for limit in tuning.limits)
+    yield "confidence", "none" if tuning.confidence is None or not tuning.limits else f"{tuning.confidence:g}"
+    yield "utility", metric_name(tuning.utility)
+    yield "candidates", f"{len(tuning.frontier):,}"
+    yield "trials", count(tuning.trials)
+    yield from ((f"nodes for {name}", f"{size:,}") for name, size in list(tuning.nodes.items())[:20])
+    if tuning.chosen is not None:
+        yield from ((f"chosen: {name}", plain_setting(value)) for name, value in tuning.chosen.settings.items())
+    yield from ((f"seconds, {name}", "unknown" if s is None else f"{s:,.1f}") for name, s in tuning.seconds.items())
+
+
 def _settings(content: Content, record: RunRecord) -> Iterator[tuple[str, str]]:
     seeds = [str(run.record.seed) for run in content.runs if run.record and run.record.seed is not None]
     yield "method", record.method
@@ -131,14 +153,14 @@ def _settings(content: Content, record: RunRecord) -> Iterator[tuple[str, str]]:
         yield "needs the group at prediction", "yes" if record.group_at_prediction else "no"
     yield ("seeds" if len(seeds) > 1 else "seed"), listed(seeds, 20) or "none"
     yield "epochs", f"{count(record.epochs)}{f', number {record.best_epoch:,} kept' if record.best_epoch else ''}"
-    yield from ((name, _plain(value)) for name, value in record.parameters.items())
+    yield from ((name, plain_setting(value)) for name, value in record.parameters.items())
     yield from (("left out of the selection", visible(str(note))) for note in record.selection_left_out[:20])
     yield from (("note", note) for note in record.notes[:20])
     if record.identity:
         yield "hash of settings and data", record.identity
 
 
-def _plain(value: Any) -> str:
+def plain_setting(value: Any) -> str:
     """A setting as text."""
     return visible(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
@@ -146,7 +168,10 @@ def _plain(value: Any) -> str:
 def _notes(content: Content) -> list[str]:
     """What the documents remark, but for what stands among the data already."""
     audit, run = content.audit, content.run
-    notes = [*(content.comparison.notes if content.comparison else [])]
+    notes = [
+        *(content.tuning.notes if content.tuning else []),
+        *(content.comparison.notes if content.comparison else []),
+    ]
     if audit is not None:
         notes += [*audit.notes, *(audit.model.notes if audit.model else [])]
         notes += [f"{name} is undefined: {reason}." for name, reason in audit.undefined.items()]

@@ -39,6 +39,7 @@ CONFIG: dict[str, Any] = {
         "columns": 2,
         "symbolStrokeWidth": 2,
         "symbolSize": 70,
+        "symbolOpacity": 1,
         "offset": 18,
     },
     "text": {"font": _FONT, "fontSize": 11},
@@ -70,6 +71,37 @@ class FigureTable:
 
 
 @dataclass(frozen=True)
+class SliderStep:
+    """A place of a slider: its name, what it leads to in a word and in a sentence, and the charts' parameters there."""
+
+    name: str
+    result: str
+    text: str
+    parameters: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Slider:
+    """A question with a few possible answers, to be moved through; the table has all of them, for those who can't.
+
+    Attributes:
+        heading: the question.
+        label: of the slider.
+        caution: what must be known before it is moved.
+        steps: its places.
+        start: the place it starts at.
+        table: every place.
+    """
+
+    heading: str
+    label: str
+    caution: str
+    steps: tuple[SliderStep, ...]
+    start: int
+    table: FigureTable
+
+
+@dataclass(frozen=True)
 class Figure:
     """A section of the page: a heading, how to read it, charts, and the tables behind them.
 
@@ -82,6 +114,7 @@ class Figure:
         notes: small print below the charts.
         answer: the answer to the heading, above the reading.
         contents: for the page's list of contents; taken from the registry.
+        slider: below the charts, and moves their parameters.
     """
 
     key: str
@@ -92,3 +125,4 @@ class Figure:
     notes: tuple[str, ...] = ()
     answer: str = ""
     contents: str = ""
+    slider: Slider | None = None

@@ -23,7 +23,8 @@ class FigureEntry:
     Attributes:
         name: of the entry.
         contents: one or two words for the page's list of contents.
-        make: the figure of what was read from a run, an audit or a comparison; None if it has nothing to say there.
+        make: the figure of what was read from a run, an audit, a comparison or a tuning; None if it has nothing to say
+            there.
     """
 
     name: str
@@ -46,6 +47,7 @@ FIGURES = Registry(
     FigureEntry,
     "fairview.figures",
     [
+        FigureEntry("frontier", "Frontier", _built_in("frontier")),
         FigureEntry("compared", "Cost of fairness", _built_in("tradeoff", "figure_of_comparison")),
         FigureEntry("comparison", "Differences", _built_in("differences")),
         FigureEntry("leak", "Leak", _built_in("leak")),

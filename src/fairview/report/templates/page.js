@@ -34,22 +34,54 @@ function lines(text, letters) {
   }, []);
 }
 
+const views = new Map();
+
 function draw(place) {
   const spec = JSON.parse(document.getElementById(place.dataset.spec).textContent);
   const narrow = place.clientWidth < 420;
   spec.config.axis.labelLimit = narrow ? 118 : 240;
   spec.config.legend.columns = narrow ? 1 : place.clientWidth < 640 ? 2 : 4;
   spec.config.legend.labelLimit = narrow ? 240 : 180;
-  spec.title = lines(spec.title, place.clientWidth / 7.5);
+  spec.title = lines(spec.title, place.clientWidth / 7.9);
   const options = { ast: true, actions: false, renderer: "svg", tooltip: showTip, defaultStyle: false };
   return vegaEmbed(place, spec, options).then(
-    () => place.classList.add("drawn"),
+    ({ view }) => {
+      place.classList.add("drawn");
+      views.set(place, { view, names: (spec.params ?? []).map(({ name }) => name) });
+    },
     (error) => {
       place.classList.add("failed");
       place.textContent = "This chart can't be drawn; its numbers are in the table below.";
       console.error(error);
     },
   );
+}
+
+// A slider says in words what lies at each of its places, and moves the parameters of the charts above it. Its table,
+// which shows the same without a script, is closed.
+for (const box of document.querySelectorAll(".slider")) {
+  const steps = JSON.parse(box.querySelector("script").textContent);
+  const input = box.querySelector("input");
+  const [result, text] = box.querySelectorAll("output > *");
+  const say = () => {
+    const step = steps[input.value];
+    box.querySelector(".at").textContent = step.name;
+    input.setAttribute("aria-valuetext", `${step.name}: ${step.result}`);
+    result.textContent = step.result;
+    text.textContent = step.text;
+    return step;
+  };
+  input.addEventListener("input", () => {
+    const step = say();
+    for (const place of box.closest("section").querySelectorAll(".chart")) {
+      const { view, names } = views.get(place) ?? { names: [] };
+      names.forEach((name) => view.signal(name, step.parameters[name]));
+      view?.runAsync();
+    }
+  });
+  say();
+  box.querySelector(".control").hidden = false;
+  box.querySelector("details").open = false;
 }
 
 Promise.all([...document.querySelectorAll(".chart")].map(draw)).then(() => {

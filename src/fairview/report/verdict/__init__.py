@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from fairview.report.folder import Content
+from fairview.report.verdict.certificate import frame_of
 from fairview.report.verdict.comparison_verdict import comparison_verdict
 from fairview.report.verdict.graph_verdict import graph_verdict
 from fairview.report.verdict.model_verdict import measure, model_verdict
-from fairview.report.verdict.parts import Fact, ReportVerdict
+from fairview.report.verdict.parts import Fact, Frame, ReportVerdict
+from fairview.report.verdict.tuning_verdict import tuning_verdict
 
-__all__ = ["Fact", "ReportVerdict", "verdict_of"]
+__all__ = ["Fact", "Frame", "ReportVerdict", "frame_of", "verdict_of"]
 
 
 def verdict_of(content: Content) -> ReportVerdict:
-    """On the model if there is one, else on the comparison, else on the graph."""
+    """On the tuning if there is one, else on the model, else on the comparison, else on the graph."""
+    if content.tuning is not None:
+        return tuning_verdict(content, content.tuning)
     measured = measure(content)
     if measured is not None:
         return model_verdict(content, measured)

@@ -92,7 +92,7 @@ def _widest_pairs(test: EvaluationDocument) -> dict[str, tuple[str, float]]:
 
 def model_verdict(content: Content, measured: Measured) -> ReportVerdict:
     """The worst of the gaps leads, beside whether the model is of any use."""
-    row, useless = measured.row, _useless(measured.row)
+    row, useless = measured.row, is_useless(measured.row)
     judged = {metric: _judge(row, metric) for metric in _gaps(row)}
     small = [group for group in measured.groups if is_small(group)]
     worst = next(word for word in _SEVERITY if word in judged.values())
@@ -174,7 +174,7 @@ def is_small(group: GroupRow) -> bool:
     return few if group.small is None else group.small
 
 
-def _useless(row: MetricsRow) -> bool | None:
+def is_useless(row: MetricsRow) -> bool | None:
     """Is it not shown to beat a constant predictor, whose balanced accuracy is 0.5? None: can't be said."""
     value, interval = row.value("balanced_accuracy"), row.interval("balanced_accuracy")
     if value is None:

@@ -1,4 +1,4 @@
-"""What is a verdict made of? A headline, sentences, warnings, a few numbers, and the rule behind the words."""
+"""What is a verdict made of? A headline, sentences, warnings, numbers, the rule behind the words; a certificate."""
 
 from __future__ import annotations
 
@@ -27,3 +27,26 @@ class ReportVerdict:
     warnings: tuple[str, ...] = ()
     facts: tuple[Fact, ...] = ()
     rule: str = ""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A certificate or a refusal, framed below the verdict.
+
+    Attributes:
+        status: gives the colour.
+        title: one or two words.
+        statement: what is promised, or why nothing is.
+        columns: of the table of limits; the first names the rows.
+        rows: one for each limit.
+        parts: headings, each with its sentences.
+        hashes: what it is about, by hash.
+    """
+
+    status: Status
+    title: str
+    statement: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    parts: tuple[tuple[str, tuple[str, ...]], ...]
+    hashes: tuple[tuple[str, str], ...] = ()

@@ -1,0 +1,205 @@
+"""Was a model found that keeps the limits, what did that cost, and what do the limits leave out?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fairview.report.documents import MetricsRow
+from fairview.report.folder import Content
+from fairview.report.tuning_documents import LimitRow, TuningDocument
+from fairview.report.verdict.model_verdict import is_useless
+from fairview.report.verdict.parts import Fact, ReportVerdict, Status
+from fairview.report.words import (
+    capitalised,
+    count,
+    listed,
+    main_gaps,
+    method_name,
+    metric_name,
+    percent,
+    plural,
+    points,
+    span,
+)
+
+_NUMBERS = {2: "two", 3: "three"}
+VOID = "The certificate is void: the model in this folder is not the one that was tested."
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The utility of the most useful model without a limit, and of the chosen one, on the same nodes."""
+
+    nodes: str
+    plain: float
+    chosen: float
+
+    @property
+    def lost(self) -> float:
+        """What the limit took; negative where the chosen model is the better one on these nodes."""
+        return self.plain - self.chosen
+
+
+def costs(tuning: TuningDocument) -> list[Cost]:
+    """On the validation and the test nodes, where both models were measured there."""
+    plain, candidate = tuning.yardstick("plain"), tuning.candidate
+    if plain is None or tuning.chosen is None:
+        return []
+    pairs: list[tuple[str, MetricsRow | None, MetricsRow | None]] = [
+        ("validation", plain.metrics, candidate.metrics if candidate else tuning.metrics.get("val")),
+        ("test", plain.test, tuning.metrics.get("test")),
+    ]
+    found = []
+    for nodes, without, chosen in pairs:
+        values = [row.value(tuning.utility) if row else None for row in (without, chosen)]
+        if values[0] is not None and values[1] is not None:
+            found.append(Cost(nodes, values[0], values[1]))
+    return found
+
+
+def gap_name(limit: LimitRow) -> str:
+    """A limited gap in words."""
+    return metric_name(limit.metric)
+
+
+def limit_words(limits: list[LimitRow]) -> str:
+    """The limits in a sentence.
+
+    Example:
+        >>> limit_words([LimitRow(gap="statistical_parity", limit=0.05)])
+        'statistical parity gap of at most 5.0 points'
+    """
+    return listed([f"{gap_name(limit)} of at most {points(limit.limit)}" for limit in limits], 6)
+
+
+def tuning_verdict(content: Content, tuning: TuningDocument) -> ReportVerdict:
+    """Certified, refused, or the knee of the frontier."""
+    test = tuning.metrics.get("test")
+    useless = is_useless(test) if test is not None else None
+    void = content.run is not None and content.run.certified_model is False
+    status, headline = _headline(tuning, bool(useless), void)
+    sentences = [_what_was_tried(tuning)]
+    if tuning.chosen is not None:
+        sentences += [_limit_sentence(limit) for limit in tuning.chosen.limits]
+        sentences += _cost_sentences(tuning)
+        sentences += _unlimited(tuning, test)
+    elif tuning.limits:
+        sentences.append(f"Asked for: {limit_words(tuning.limits)}.")
+    return ReportVerdict(status, headline, tuple(sentences), tuple(_warnings(tuning, test)), _facts(tuning, test))
+
+
+def _headline(tuning: TuningDocument, useless: bool, void: bool) -> tuple[Status, str]:
+    many = len(tuning.limits) > 1
+    limits = f"all {_NUMBERS.get(len(tuning.limits), len(tuning.limits))} limits" if many else "the limit"
+    keeps = f"A model keeps {limits}"
+    sure = "" if tuning.confidence is None else f" with {whole(tuning.confidence)} confidence"
+    if void:
+        return "bad", VOID
+    if tuning.chosen is None:
+        return "unsure", f"Refused: no model could be shown to keep {limits}{sure}."
+    if not tuning.limits:
+        return "unsure", "No limit was asked for: the knee of the frontier was taken, and nothing is certified."
+    if useless:
+        return "empty", f"{keeps}, but it is not shown to be better than giving everyone the same answer."
+    return "good", f"{keeps}, certified{sure}{'' if many else f': {limit_words(tuning.limits)}'}."
+
+
+def _what_was_tried(tuning: TuningDocument) -> str:
+    graph, candidate = tuning.graph, tuning.candidate
+    tried = plural(len(tuning.frontier), "candidate")
+    sizes = listed([f"{name} {size:,}" for name, size in graph.groups.items()], 6)
+    of = graph.source or "unknown data"
+    of += "" if graph.nodes is None else f" ({plural(graph.nodes, 'node')})"
+    by = f", groups by {graph.sensitive or 'the sensitive attribute'}: {sizes}" if sizes else ""
+    if tuning.chosen is None:
+        return f"{tried} were tried on {of}{by}."
+    chosen = candidate.title if candidate and candidate.title else method_name(tuning.chosen.method or "a model")
+    at = "" if tuning.chosen.threshold is None else f" at the threshold {tuning.chosen.threshold:g}"
+    return f"Chosen: {chosen}{at}, among {tried} on {of}{by}."
+
+
+def _limit_sentence(limit: LimitRow) -> str:
+    sure = "" if limit.confidence is None else f", with {whole(limit.confidence)} confidence"
+    on = "" if limit.nodes is None else f" on {plural(limit.nodes, 'node')} that were kept for it"
+    bound = "" if limit.upper_bound is None else f", and at most {points(limit.upper_bound)}{sure}"
+    return f"{capitalised(gap_name(limit))}: limit {points(limit.limit)}; measured {points(limit.estimate)}{on}{bound}."
+
+
+def _cost_sentences(tuning: TuningDocument) -> list[str]:
+    found = costs(tuning)
+    if not found:
+        return []
+    what = "The choice" if not tuning.limits else "The limits" if len(tuning.limits) > 1 else "The limit"
+    parts = [
+        f"{points(cost.lost)} on the {cost.nodes} nodes ({percent(cost.chosen)} against {percent(cost.plain)})"
+        for cost in found
+    ]
+    return [
+        f"{what} cost {metric_name(tuning.utility)}, against the most useful model without a limit: {listed(parts)}."
+    ]
+
+
+def _unlimited(tuning: TuningDocument, test: MetricsRow | None) -> list[str]:
+    """The gaps that no limit was set on: a certificate says nothing about them."""
+    limited = {limit.metric for limit in tuning.limits}
+    found = []
+    for metric in main_gaps():
+        if metric in limited or test is None or (metric not in test.metrics and metric not in test.undefined):
+            continue
+        interval = test.interval(metric)
+        sure = f" (95% interval {span(interval, scale=100, digits=1)})" if interval else ""
+        value = points(test.value(metric))
+        found.append(f"No limit was set on the {metric_name(metric)}; on the test nodes it is {value}{sure}.")
+    return found
+
+
+def _warnings(tuning: TuningDocument, test: MetricsRow | None) -> list[str]:
+    warnings = []
+    if tuning.chosen is not None and tuning.chosen.group_at_prediction:
+        warnings.append(
+            "This model needs each person's group when it predicts. In many places that is not allowed; the tuning was "
+            "told that it is."
+        )
+    for limit in tuning.limits if tuning.chosen is not None and test is not None else []:
+        interval = test.interval(limit.metric) if test else None
+        if interval is not None and interval[0] > limit.limit:
+            warnings.append(
+                f"On the test nodes the {gap_name(limit)} is {span(interval, scale=100, digits=1)} points (95% "
+                f"interval), above the limit of {points(limit.limit)}. Find out why before you use this model."
+            )
+    return warnings
+
+
+def _facts(tuning: TuningDocument, test: MetricsRow | None) -> tuple[Fact, ...]:
+    facts = []
+    refusal = tuning.refusal
+    for limit in tuning.chosen.limits if tuning.chosen else []:
+        bound, detail = limit.upper_bound, f"limit {points(limit.limit)}"
+        facts.append(Fact(f"{capitalised(gap_name(limit))}, at most", points(bound), detail))
+    if tuning.chosen is not None and test is not None:
+        interval = test.interval(tuning.utility)
+        detail = f"95% interval {span(interval, scale=100, digits=1)}" if interval else "test nodes"
+        name = capitalised(metric_name(tuning.utility))
+        facts.append(Fact(f"{name}, tested", percent(test.value(tuning.utility)), detail))
+    for cost in costs(tuning)[-1:]:
+        name = "Cost of the limit" if len(tuning.limits) == 1 else "Cost of the limits" if tuning.limits else "Cost"
+        facts.append(Fact(name, points(cost.lost), f"{metric_name(tuning.utility)}, {cost.nodes} nodes"))
+    if tuning.chosen is None and refusal is not None:
+        facts.append(Fact("Limit asked for", listed([points(limit.limit) for limit in tuning.limits])))
+        certifiable = "none" if refusal.certifiable is None else points(refusal.certifiable)
+        facts.append(Fact("Could be certified", certifiable, "with the nodes at hand"))
+        facts.append(Fact("Nodes at hand", count(refusal.nodes_at_hand), "for the certification"))
+        facts.append(Fact("Nodes needed", count(refusal.nodes_needed), "roughly, for the limit asked for"))
+    elif (nodes := tuning.nodes.get("certification")) is not None and tuning.limits:
+        facts.append(Fact("Nodes of the certification", f"{nodes:,}", "used for nothing else"))
+    return tuple(facts)
+
+
+def whole(share: float) -> str:
+    """A confidence.
+
+    Example:
+        >>> whole(0.95), whole(0.995)
+        ('95%', '99.5%')
+    """
+    return f"{100 * share:.10g}%"
