@@ -11,7 +11,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from fairview._version import __version__
-from fairview.cli import audit, check, compare, datasets, demo, env, paper, predict, report, speed, train
+from fairview.cli import audit, check, compare, datasets, demo, env, paper, predict, report, speed, train, tune, verify
 from fairview.cli.output import never_fail_to_print, printable
 from fairview.errors import FairviewError, for_command_line
 from fairview.log import shown_on_stderr
@@ -29,11 +29,13 @@ app.command("demo")(demo.demo)
 app.command("datasets")(datasets.datasets)
 app.command("check")(check.check)
 app.command("train")(train.train)
+app.command("tune")(tune.tune)
 app.command("predict")(predict.predict)
 app.command("audit")(audit.audit)
 app.command("compare")(compare.compare)
 app.command("paper")(paper.paper)
 app.command("report")(report.report)
+app.command("verify")(verify.verify)
 app.command("speed")(speed.speed)
 app.command("env")(env.env)
 

@@ -142,10 +142,10 @@ def check_certificate(folder: str | Path, graph: NodeGraph | None = None) -> lis
 
 def _check_limit(limit: Mapping[str, Any]) -> list[str]:
     problems = []
-    samples = [
-        [Sample(row["positive"], row["nodes"], row.get("population")) for row in rows] for rows in limit["groups"]
-    ]
-    p_value = max(gap_p_value(each, limit["limit"]) for each in samples)
+    by_label: dict[int | None, list[Sample]] = {label: [] for label in CONDITIONS[limit["gap"]]}
+    for row in limit["groups"]:
+        by_label[row["label"]].append(Sample(row["positive"], row["nodes"], row["population"]))
+    p_value = max(gap_p_value(samples, limit["limit"]) for samples in by_label.values())
     if not np.isclose(p_value, limit["p_value"], rtol=1e-6, atol=1e-9):
         problems.append(f"{NAME}: {limit['gap']}: its p-value is {limit['p_value']:g}, the counts give {p_value:g}.")
     if p_value > 1 - limit["confidence"] + 1e-9:
@@ -165,10 +165,14 @@ def _check_counts(folder: Path, document: Mapping[str, Any], graph: NodeGraph) -
     positive = np.asarray(model.predict_proba(graph))[:, 1] > document["threshold"]
     problems = []
     for limit in document["limits"]:
-        for label, rows in zip(CONDITIONS[limit["gap"]], limit["groups"], strict=True):
-            counts = _positive(positive, holdout, label)
-            if {row["group"]: row["positive"] for row in rows} != {name: counts[name] for name in counts}:
-                problems.append(f"{NAME}: {limit['gap']}: the model's predictions give other counts.")
+        told = {(row["label"], row["group"]): row["positive"] for row in limit["groups"]}
+        counted = {
+            (label, name): number
+            for label in CONDITIONS[limit["gap"]]
+            for name, number in _positive(positive, holdout, label).items()
+        }
+        if told != counted:
+            problems.append(f"{NAME}: {limit['gap']}: the model's predictions give other counts.")
     return problems
 
 
@@ -182,16 +186,14 @@ def _positive(positive: npt.NDArray[np.bool_], holdout: Holdout, label: int | No
     }
 
 
-def _groups(test: Tested, graph: NodeGraph) -> list[list[dict[str, Any]]]:
-    """For each condition, the groups' counts; groups without a node have no sample."""
+def _groups(test: Tested, graph: NodeGraph) -> list[dict[str, Any]]:
+    """The counts of each group, for each label among which the gap compares them; None is everybody."""
     names = [name for name, size in graph.group_sizes.items() if size]
     return [
-        [
-            {"group": name, "positive": sample.positive, "nodes": sample.nodes}
-            | ({} if sample.population is None else {"population": sample.population})
-            for name, sample in zip(names, samples, strict=True)
-        ]
-        for samples in test.samples
+        {"group": name, "label": label, "positive": sample.positive, "nodes": sample.nodes}
+        | {"population": sample.population}
+        for label, samples in zip(CONDITIONS[test.limit.gap], test.samples, strict=True)
+        for name, sample in zip(names, samples, strict=True)
     ]
 
 

@@ -1,0 +1,209 @@
+"""`fairview tune`: say the gap you can accept, get the most useful model that keeps it, with a certificate."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from fairview.cli import options
+from fairview.cli.graphs import chosen_graph
+from fairview.cli.interrupts import terminable
+from fairview.cli.output import Format, FormatOption, metric_columns, percent, print_json, print_table, printable
+from fairview.cli.reports import report_or_say_why_not
+from fairview.cli.trial_progress import SECONDS_BETWEEN_LINES
+from fairview.errors import InputError
+from fairview.progress import track_live
+
+if TYPE_CHECKING:
+    from fairview.tuning.tune import Notice
+
+_SHOWN = 12
+
+
+@options.with_table_options(required=False)
+def tune(
+    tables: options.TableOptions,
+    dataset: Annotated[str | None, typer.Argument(help="A known dataset; or give --nodes.")] = None,
+    max_gap: Annotated[
+        float | None,
+        typer.Option(help="The largest gap you accept, as a fraction: 0.05 is 5 points. Without it: the frontier."),
+    ] = None,
+    gap: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="statistical_parity (default), equal_opportunity or equalized_odds; repeat it. NAME=0.03 gives a "
+            "gap a limit of its own."
+        ),
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="Of the certificate.")] = 0.95,
+    utility: Annotated[str, typer.Option(help="balanced_accuracy, auc, accuracy or f1.")] = "balanced_accuracy",
+    methods: Annotated[
+        str, typer.Option(help="Names, or package.module:Class, separated by commas.")
+    ] = "parity,vanilla",
+    encoders: Annotated[
+        str, typer.Option(help="For methods that have one: gcn, gin, sage, mlp; separated by commas.")
+    ] = "gcn",
+    trials: Annotated[
+        int | None, typer.Option(help="Models of searched methods; Parity's path is not counted [default: 6].", min=0)
+    ] = None,
+    minutes: Annotated[float | None, typer.Option(help="Search for so long, instead of a number of trials.")] = None,
+    workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
+    population: Annotated[
+        Literal["new", "graph"],
+        typer.Option(help="Whom it holds for: also new nodes like these, or the unseen nodes of this graph only."),
+    ] = "new",
+    group_at_prediction: Annotated[
+        bool,
+        typer.Option("--group-at-prediction", help="Allow methods that need each node's group to predict it."),
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Of everything random.", min=0)] = 1,
+    out: Annotated[Path, typer.Option(help="The folder to write.")] = Path("tuned/latest"),
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted search.")] = False,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Leave out the HTML report.")] = False,
+    data_dir: options.DataDir = None,
+    format: FormatOption = Format.TABLE,
+) -> None:
+    """Say the gap you can accept; get the most useful model that keeps it, with a certificate, or a refusal.
+
+    Models are fitted on the train split, ranked on a part of the val split, and tested on nodes that no method has
+    seen. The chosen one lies in OUT/run, an ordinary run folder for `predict` and `audit`; OUT/report.html shows the
+    frontier. Exit code 3: no model could be certified; the message says what was nearest and what would help.
+
+    Examples:
+
+        fairview tune german --max-gap 0.15 --out tuned/german
+
+        fairview tune --nodes people.csv --edges links.csv --label approved --sensitive gender --max-gap 0.05
+
+        fairview tune credit-small --max-gap 0.05 --gap statistical_parity --gap equal_opportunity --confidence 0.9
+
+        fairview tune german --out tuned/frontier
+
+        fairview tune bail-no-time --max-gap 0.05 --methods parity,vanilla,fairvgnn --minutes 10 --workers 2
+    """
+    from fairview.tuning.tune import tune as run_tuning
+
+    limits = _limits(max_gap, gap or [])
+    options.import_from_here(methods, encoders)
+    graph = chosen_graph(dataset, data_dir, tables)
+    kept = f"finished models are kept; go on with --resume --out {out}"
+    with terminable(kept), _follow(f"Tuning on {graph.provenance.source}") as notice:
+        tuning = run_tuning(
+            graph,
+            **limits,
+            confidence=confidence,
+            utility=utility,
+            methods=list(options.names(methods)),
+            encoders=list(options.names(encoders)),
+            trials=trials,
+            minutes=minutes,
+            workers=workers,
+            population=population,
+            group_at_prediction=group_at_prediction,
+            folder=out,
+            resume=resume,
+            seed=seed,
+            notice=notice,
+        )
+    report = None if no_report else report_or_say_why_not(out)
+    document = tuning.to_dict() | ({} if report is None else {"report": str(report)})
+    if format is Format.JSON:
+        print_json(document)
+    else:
+        print_tuning(document, out)
+    if tuning.refused is not None:
+        typer.echo(printable(f"refused: {tuning.refused}"), err=True)
+        raise typer.Exit(3)
+
+
+def print_tuning(document: dict[str, Any], out: Path) -> None:
+    """The decision, its tests, and the frontier."""
+    chosen, columns = document["chosen"], metric_columns()
+    if chosen is not None:
+        rows = [
+            [split, *(percent(metrics.get(name)) for name in columns)] for split, metrics in document["metrics"].items()
+        ]
+        plain = document["yardsticks"][1]["metrics"]
+        rows.append(["val, without a limit", *(percent(plain.get(name)) for name in columns)])
+        caption = "Percent. Gaps: 0 means equal."
+        title = f"{document['graph']['source']}: {chosen['label']}, threshold {chosen['threshold']:.3f}"
+        print_table(title, ["nodes", *columns.values()], rows, caption=caption)
+        tests = [
+            [
+                limit["gap"].replace("_", " "),
+                percent(limit["limit"]),
+                percent(limit["estimate"]),
+                percent(limit["upper_bound"]),
+                f"{limit['p_value']:.4f}",
+                f"{limit['nodes']:,}",
+            ]
+            for limit in chosen["limits"]
+        ]
+        if tests:
+            held = f"Certified with {100 * document['confidence']:g} % confidence"
+            heads = ["gap", "limit", "observed", "upper bound", "p-value", "nodes"]
+            conditions = "\n".join(f"- {sentence}" for sentence in document["conditions"])
+            print_table(held, heads, tests, caption=f"It holds under these conditions:\n{conditions}")
+    frontier = [row for row in document["frontier"] if row["on_frontier"]][:_SHOWN]
+    cells = [
+        [
+            row["label"] + (" †" if row["group_at_prediction"] else ""),
+            f"{row['threshold']:.3f}",
+            *(percent(row["metrics"].get(name)) for name in columns),
+        ]
+        for row in frontier
+    ]
+    notes = [f"Percent on the val nodes. {document['trials']} models, each at up to 20 thresholds."]
+    notes += ["† needs each node's group at prediction."] if any(row["group_at_prediction"] for row in frontier) else []
+    print_table(
+        "Frontier: nothing is more useful with a smaller gap",
+        ["model", "threshold", *columns.values()],
+        cells,
+        caption="\n".join([*notes, *document["notes"]]),
+    )
+    if document["run"] is not None:
+        typer.echo(printable(f"{document['run']}  ({document['seconds']['total']:.1f} s)"))
+    if "report" in document:
+        typer.echo(printable(f"report: {document['report']}"))
+    elif document["run"] is None:
+        typer.echo(printable(str(out)))
+
+
+def _limits(max_gap: float | None, gaps: list[str]) -> dict[str, Any]:
+    """`--gap NAME` and `--gap NAME=LIMIT` as the library takes them."""
+    named: dict[str, float | None] = {}
+    for text in gaps:
+        name, sign, value = text.partition("=")
+        try:
+            named[name] = float(value) if sign else max_gap
+        except ValueError:
+            raise InputError(
+                f"--gap {text}: expected NAME or NAME=LIMIT, for example equal_opportunity=0.03."
+            ) from None
+    if any("=" in text for text in gaps):
+        if without := [name for name, limit in named.items() if limit is None]:
+            raise InputError(f"--gap {without[0]}: it has no limit; give it one, or pass --max-gap.")
+        return {"max_gap": named}
+    return {"max_gap": max_gap, "gaps": list(named) or None}
+
+
+@contextmanager
+def _follow(description: str) -> Iterator[Notice]:
+    """A bar on a terminal; elsewhere a line now and then, for logs."""
+    last = perf_counter()
+    with track_live(description) as update:
+
+        def notice(done: int, total: int, text: str) -> None:
+            nonlocal last
+            update(done, total, text)
+            if not sys.stderr.isatty() and perf_counter() - last >= SECONDS_BETWEEN_LINES:
+                last = perf_counter()
+                typer.echo(f"{done} of {total} steps: {text}", err=True)
+
+        yield notice
