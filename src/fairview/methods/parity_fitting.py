@@ -157,8 +157,8 @@ class Fitting:
         found = np.zeros(len(self.rows))
         found[:known] = self.signs > 0
         if len(self.rows) > known:
-            labelled, others = self.z[:known], self.z[known:]
-            found[known:] = estimated_labels(self._plain, others, labelled, self.signs, self.weights)
+            codes = self.graph.sensitive[self.rows]
+            found[known:] = estimated_labels(self._plain, self.z, codes, self.signs, self.weights)
         return found[self.compared]
 
 
