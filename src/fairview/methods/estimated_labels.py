@@ -1,7 +1,8 @@
 """How likely is the positive label of a node that has none? Needed where a penalty is about positives only.
 
 1. The scores of the labelled nodes, each as if its own label had not been learnt from (approximate leave-one-out).
-2. Platt's line through them: log-odds = α u + β, α >= 0.
+2. Platt's line through them with a height for each group: log-odds = α u + β + β_g, α >= 0, with a standard normal
+   prior on α and β_g. The plain score does not know the group; if it errs in one, the penalty must not.
 3. The share of positives among the nodes without a label, which may be far from that in training (published splits
    train on as many positives as negatives): the share under which their scores are most likely, by expectation
    maximisation (Saerens, Latinne, Decaestecker 2002), and the log-odds shifted to it.
@@ -14,30 +15,30 @@ import numpy.typing as npt
 from scipy.linalg import solve_triangular
 from scipy.special import expit, logit
 
+from fairview.groups import UNKNOWN, Codes
 from fairview.methods.parity_heads import PlainModel, plain_model
 
 Reals = npt.NDArray[np.float64]
 
 
-def estimated_labels(plain: PlainModel, z: Reals, labelled: Reals, signs: Reals, weights: Reals) -> Reals:
-    """The probability of the positive label for each row of Z, from a plain model fitted on the `labelled` rows.
+def estimated_labels(plain: PlainModel, z: Reals, codes: Codes, signs: Reals, weights: Reals) -> Reals:
+    """The probability of the positive label of each row of Z that has none, from a plain model of the rows that have.
 
     Args:
         plain: the fitted model.
-        z: rows whose label is wanted.
-        labelled: rows that the model was fitted on.
-        signs: their labels, +1 or -1.
+        z: all rows, those with labels first.
+        codes: the group of each row, -1 where it is not known.
+        signs: the labels of the first rows, +1 or -1.
         weights: their weights in the loss.
     """
-    left_out = leave_one_out_scores(plain, labelled, signs, weights)
-    share = float((signs > 0).mean())
-    even = np.full(len(signs), 1 / len(signs))
-    line = plain_model(left_out[:, None], signs, even, 1e-6).theta
-    slope, height = max(line[0], 0.0), line[1]
-    if slope == 0.0:
-        height = float(logit(share))
-    odds = slope * (z @ plain.theta[:-1] + plain.theta[-1]) + height
-    return shifted_to_its_share(np.asarray(odds), share)
+    known = len(signs)
+    member = (codes[:, None] == np.unique(codes[codes != UNKNOWN])).astype(np.float64)
+    left_out = leave_one_out_scores(plain, z[:known], signs, weights)
+    even = np.full(known, 1 / known)
+    line = plain_model(np.column_stack([left_out, member[:known]]), signs, even, 0.5 / known).theta
+    scores = z[known:] @ plain.theta[:-1] + plain.theta[-1]
+    odds: Reals = max(line[0], 0.0) * scores + member[known:] @ line[1:-1] + line[-1]
+    return shifted_to_its_share(odds, float((signs > 0).mean()))
 
 
 def leave_one_out_scores(plain: PlainModel, z: Reals, signs: Reals, weights: Reals) -> Reals:

@@ -181,7 +181,7 @@ class Parity(Estimator):
     def _logits(self, z: Reals) -> Reals:
         """The mean over the restarts."""
         head = make_head(self, self.features_.width)
-        found: Reals = np.mean([head.scores(theta, z) for theta in self.weights_], axis=0)
+        found: Reals = np.mean([head.forward(theta, z)[0] for theta in self.weights_], axis=0)
         return found
 
     def contributions(

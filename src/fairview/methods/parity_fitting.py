@@ -26,8 +26,8 @@ from fairview.methods.parity_penalty import PenaltyWeights, penalty_contrasts, p
 if TYPE_CHECKING:
     from fairview.methods.parity import Parity
 
-TOLERANCE = 1e-7
-"""A descent ends where a step gains less, relative to the objective."""
+TOLERANCE = {"linear": 1e-7, "mlp": 1e-5}
+"""A descent ends where a step gains less, relative to the objective. Other weights of an mlp differ by more anyway."""
 
 SHARED = ("basis", "knots", "operator", "self_loops", "sensitive_channels")
 """The parameters that the columns depend on, beside `hops`."""
@@ -130,7 +130,9 @@ class Fitting:
             return start
         objective = ParityObjective(self.labelled, self.signs, self.weights, self.compared, contrasts, model.penalty)
         function = regularised(head, objective, self.z, model.l2)
-        return minimised(function, start, max_iterations=model.max_iterations, tolerance=TOLERANCE, factor=factor)
+        return minimised(
+            function, start, max_iterations=model.max_iterations, tolerance=TOLERANCE[model.head], factor=factor
+        )
 
     @cached_property
     def _plain(self) -> PlainModel:
@@ -144,7 +146,7 @@ class Fitting:
                 function,
                 head.start([self.method.seed, restart]),
                 max_iterations=self.method.max_iterations,
-                tolerance=TOLERANCE,
+                tolerance=TOLERANCE["mlp"],
             )
         return self._plain_networks[restart]
 
@@ -155,8 +157,8 @@ class Fitting:
         found = np.zeros(len(self.rows))
         found[:known] = self.signs > 0
         if len(self.rows) > known:
-            labelled, others = self.z[:known], self.z[known:]
-            found[known:] = estimated_labels(self._plain, others, labelled, self.signs, self.weights)
+            codes = self.graph.sensitive[self.rows]
+            found[known:] = estimated_labels(self._plain, self.z, codes, self.signs, self.weights)
         return found[self.compared]
 
 

@@ -3,8 +3,8 @@
     linear    u = Z w + b                       found by Newton's method without a penalty (convex), else by L-BFGS
     mlp       u = tanh(Z W + c) w + b           found by L-BFGS from random weights
 
-A head is a row of numbers θ with `scores(θ, Z)` and `gradient(θ, Z, ∂/∂u)`. The objective adds l2 |w|², over all
-weights but the biases.
+A head is a row of numbers θ with `forward(θ, Z)`: the scores u, and the way from ∂/∂u back to ∂/∂θ. The objective adds
+l2 |w|², over all weights but the biases.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ _MEMORY = 30  # steps that L-BFGS remembers
 _LEAST_CURVATURE = 1e-10  # so that the second derivative can be inverted where columns repeat each other
 
 
+Backward = Callable[[Reals], Reals]
+
+
 class Head(Protocol):
     """θ -> scores, and back."""
 
@@ -38,12 +41,8 @@ class Head(Protocol):
         """How many numbers θ has."""
         ...
 
-    def scores(self, theta: Reals, z: Reals) -> Reals:
-        """u of each row of Z."""
-        ...
-
-    def gradient(self, theta: Reals, z: Reals, by_score: Reals) -> Reals:
-        """∂/∂θ of a function of u from its ∂/∂u."""
+    def forward(self, theta: Reals, z: Reals) -> tuple[Reals, Backward]:
+        """u of each row of Z, and the function ∂/∂u -> ∂/∂θ."""
         ...
 
     @property
@@ -66,12 +65,8 @@ class LinearHead:
     def biases(self) -> npt.NDArray[np.bool_]:
         return np.asarray(np.arange(self.size) == self.width)
 
-    def scores(self, theta: Reals, z: Reals) -> Reals:
-        found: Reals = z @ theta[:-1] + theta[-1]
-        return found
-
-    def gradient(self, theta: Reals, z: Reals, by_score: Reals) -> Reals:  # noqa: ARG002 - linear in θ
-        return np.append(by_score @ z, by_score.sum())
+    def forward(self, theta: Reals, z: Reals) -> tuple[Reals, Backward]:
+        return z @ theta[:-1] + theta[-1], lambda by_score: np.append(by_score @ z, by_score.sum())
 
 
 @dataclass(frozen=True)
@@ -98,20 +93,17 @@ class MlpHead:
         second = random_numbers.standard_normal(self.hidden) / np.sqrt(self.hidden)
         return np.concatenate([first, np.zeros(self.hidden), second, [0.0]])
 
-    def _parts(self, theta: Reals) -> tuple[Reals, Reals, Reals]:
+    def forward(self, theta: Reals, z: Reals) -> tuple[Reals, Backward]:
         first, second = self.width * self.hidden, (self.width + 1) * self.hidden
-        return theta[:first].reshape(self.width, self.hidden), theta[first:second], theta[second:-1]
-
-    def scores(self, theta: Reals, z: Reals) -> Reals:
-        inner, biases, outer = self._parts(theta)
-        found: Reals = np.tanh(z @ inner + biases) @ outer + theta[-1]
-        return found
-
-    def gradient(self, theta: Reals, z: Reals, by_score: Reals) -> Reals:
-        inner, biases, outer = self._parts(theta)
+        inner, biases, outer = theta[:first].reshape(self.width, self.hidden), theta[first:second], theta[second:-1]
         active = np.tanh(z @ inner + biases)
-        by_inner = by_score[:, None] * outer * (1 - active**2)
-        return np.concatenate([(z.T @ by_inner).ravel(), by_inner.sum(axis=0), by_score @ active, [by_score.sum()]])
+
+        def backward(by_score: Reals) -> Reals:
+            by_inner = by_score[:, None] * outer * (1 - active**2)
+            parts = [(z.T @ by_inner).ravel(), by_inner.sum(axis=0), by_score @ active, [by_score.sum()]]
+            return np.concatenate(parts)
+
+        return active @ outer + theta[-1], backward
 
 
 def regularised(head: Head, objective: ParityObjective, z: Reals, l2: float) -> Callable[[Reals], tuple[float, Reals]]:
@@ -119,8 +111,9 @@ def regularised(head: Head, objective: ParityObjective, z: Reals, l2: float) -> 
     ridge = np.where(head.biases, 0.0, l2)
 
     def function(theta: Reals) -> tuple[float, Reals]:
-        value, by_score = objective(head.scores(theta, z))
-        return value + float(ridge @ theta**2), head.gradient(theta, z, by_score) + 2 * ridge * theta
+        scores, backward = head.forward(theta, z)
+        value, by_score = objective(scores)
+        return value + float(ridge @ theta**2), backward(by_score) + 2 * ridge * theta
 
     return function
 
