@@ -213,7 +213,7 @@ def _settings(content: Content, run: RunDocuments) -> Iterator[tuple[str, str]]:
         yield from ((name, plain_setting(value)) for name, value in list(record.parameters.items())[:200])
     tuning = content.tuning
     if tuning is not None and tuning.chosen is not None:
-        yield "chosen among", plural(len(tuning.frontier), "candidate")
+        yield "chosen among", plural(len(tuning.frontier) if tuning.trials is None else tuning.trials, "model")
         yield "utility of the choice", metric_name(tuning.utility)
     if record is not None:
         yield from record.versions.items()

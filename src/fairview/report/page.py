@@ -138,8 +138,8 @@ def _tuning(tuning: TuningDocument) -> Iterator[tuple[str, str]]:
     yield from ((f"limit on the {metric_name(limit.metric)}", points(limit.limit)) for limit in tuning.limits)
     yield "confidence", "none" if tuning.confidence is None or not tuning.limits else f"{tuning.confidence:g}"
     yield "utility", metric_name(tuning.utility)
-    yield "candidates", f"{len(tuning.frontier):,}"
-    yield "trials", count(tuning.trials)
+    yield "models", count(tuning.trials)
+    yield "candidates shown", f"{len(tuning.frontier):,}"
     yield from ((f"nodes for {name}", f"{size:,}") for name, size in list(tuning.nodes.items())[:20])
     if tuning.chosen is not None:
         yield from ((f"chosen: {name}", plain_setting(value)) for name, value in tuning.chosen.settings.items())

@@ -27,6 +27,16 @@ Population = Literal["new", "graph"]
 MOST_CANDIDATES = 5000
 
 
+def gap_metric(gap: str) -> str:
+    """The name of a gap among the metrics.
+
+    Example:
+        >>> gap_metric("equal_opportunity"), gap_metric("equal_opportunity_gap")
+        ('equal_opportunity_gap', 'equal_opportunity_gap')
+    """
+    return gap if gap in METRICS else f"{gap}_gap"
+
+
 class CertifiedGroup(DocumentPart):
     """A group among the nodes of the certification: how many, and how many of them got a yes."""
 
@@ -45,17 +55,12 @@ class LimitRow(DocumentPart):
     p_value: Number = None
     confidence: Share | None = None
     nodes: Count | None = None
-    groups: list[CertifiedGroup] = []
+    groups: list[list[CertifiedGroup]] = []  # one list for each label among which the gap compares the groups
 
     @property
     def metric(self) -> str:
-        """The gap's name among the metrics.
-
-        Example:
-            >>> LimitRow(gap="equal_opportunity", limit=0.05).metric
-            'equal_opportunity_gap'
-        """
-        return self.gap if self.gap in METRICS else f"{self.gap}_gap"
+        """The gap's name among the metrics."""
+        return gap_metric(self.gap)
 
 
 class ChosenModel(DocumentPart):
@@ -120,11 +125,19 @@ class YardstickRow(DocumentPart):
 
 
 class ChoiceRow(DocumentPart):
-    """What the rule would take at another limit; no candidate where it would refuse."""
+    """What the rule would take at another limit; no utility where it would refuse.
+
+    A model that is taken, but is not among the candidates that are shown, has a utility alone.
+    """
 
     limit: Share
     candidate: Count | None = None
     utility: Number = None
+
+    @property
+    def refused(self) -> bool:
+        """Whether nothing would be taken."""
+        return self.candidate is None and self.utility is None
 
 
 class TuningDocument(DocumentPart):
@@ -135,6 +148,7 @@ class TuningDocument(DocumentPart):
     graph: GraphRecord = GraphRecord()
     run: Text | None = None
     limits: list[LimitRow] = []
+    gaps: list[Text] = []
     confidence: Share | None = None
     utility: Text = "balanced_accuracy"
     population: Population | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,7 +24,7 @@ from fairview.report.figures.charts import (
 )
 from fairview.report.figures.figure import Figure, FigureTable, Panel, Slider, SliderStep
 from fairview.report.folder import Content
-from fairview.report.tuning_documents import CandidateRow, ChoiceRow, TuningDocument
+from fairview.report.tuning_documents import CandidateRow, ChoiceRow, TuningDocument, gap_metric
 from fairview.report.words import (
     capitalised,
     distinct,
@@ -58,7 +59,7 @@ def frontier_figure(tuning: TuningDocument) -> Figure | None:
     """Utility against each limited gap; without a limit, against the main gaps."""
     if not tuning.frontier and not tuning.yardsticks:
         return None
-    names = distinct([row.title for row in tuning.frontier], limit=60)
+    names = _names(tuning)
     gaps = _gaps(tuning)
     panels = [panel for gap in gaps if (panel := _panel(tuning, names, gap, f"limit_{gaps.index(gap)}")) is not None]
     strong = sum(row.on_frontier for row in tuning.frontier)
@@ -83,9 +84,18 @@ def frontier_figure(tuning: TuningDocument) -> Figure | None:
     )
 
 
+def _names(tuning: TuningDocument) -> list[str]:
+    """A model may be a candidate at several thresholds, which then tell them apart."""
+    titles = Counter(row.title for row in tuning.frontier)
+    return distinct(
+        row.title if titles[row.title] == 1 or row.threshold is None else f"{row.title}, threshold {row.threshold:.3f}"
+        for row in tuning.frontier
+    )
+
+
 def _gaps(tuning: TuningDocument) -> list[str]:
-    """The gaps that were limited, else the main ones; only registered names get into keys and file names."""
-    asked = list(dict.fromkeys(limit.metric for limit in tuning.limits))
+    """The gaps that were asked for, else the main ones; only registered names get into keys and file names."""
+    asked = list(dict.fromkeys(map(gap_metric, [limit.gap for limit in tuning.limits] or tuning.gaps)))
     return [gap for gap in asked if gap in gap_names()] or list(main_gaps())
 
 
@@ -224,7 +234,7 @@ def _table(tuning: TuningDocument, names: list[str]) -> FigureTable:
     ]
     columns = ("model", "result", "on the frontier", "needs the group", "threshold", *map(metric_name, shown))
     count = f"all {len(order):,}" if len(order) <= MOST_LISTED else f"the first {MOST_LISTED} of {len(order):,}"
-    caption = f"Every candidate ({count}), in percent and points; 95% intervals in brackets"
+    caption = f"The candidates shown ({count}), in percent and points; 95% intervals in brackets"
     return FigureTable(caption, (*columns, "upper bound", "p-value"), rows)
 
 
@@ -253,19 +263,19 @@ def _slider(tuning: TuningDocument, names: list[str], limits: list[str]) -> Slid
     without = None if plain is None else plain.metrics.value(tuning.utility)
     steps, rows = [], []
     for row in choices:
-        at, taken = points(row.limit), None if row.candidate is None else names[row.candidate]
-        if row.candidate is None or taken is None:
-            result, text, cells = "Refusal", "No candidate could be shown to keep this limit.", ("–", "–")
-        else:
-            value = row.utility if row.utility is not None else _utility(tuning, tuning.frontier[row.candidate])
+        taken = None if row.candidate is None else tuning.frontier[row.candidate]
+        result, text, cells = "Refusal", "No candidate could be shown to keep this limit.", ("–", "–")
+        if not row.refused:
+            value = row.utility if taken is None or row.utility is not None else _utility(tuning, taken)
             lost = None if without is None or value is None else without - value
-            result, cells = taken, (percent(value), "–" if lost is None else points(lost))
+            result = "A candidate that is not shown" if row.candidate is None else names[row.candidate]
+            cells = percent(value), "–" if lost is None else points(lost)
             text = f"{capitalised(metric_name(tuning.utility))} {percent(value)}{_cost(lost, without)}."
-            if tuning.frontier[row.candidate].group_at_prediction:
+            if taken is not None and taken.group_at_prediction:
                 text += " It needs each person's group when it predicts."
         place = dict.fromkeys(limits, 100 * row.limit) | {"taken": NOBODY if row.candidate is None else row.candidate}
-        steps.append(SliderStep(at, result, text, place))
-        rows.append((at, result if taken is None else taken, *cells))
+        steps.append(SliderStep(points(row.limit), result, text, place))
+        rows.append((points(row.limit), result, *cells))
     asked = min((limit.limit for limit in tuning.limits), default=choices[len(choices) // 2].limit)
     start = min(range(len(choices)), key=lambda place: abs(choices[place].limit - asked))
     columns = ("limit", "model that would be taken", metric_name(tuning.utility), "cost against no limit")

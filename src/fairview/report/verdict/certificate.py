@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from fairview.report.folder import Content
-from fairview.report.tuning_documents import CertificateDocument, LimitRow, Population, TuningDocument
+from fairview.report.tuning_documents import CertificateDocument, CertifiedGroup, LimitRow, Population, TuningDocument
 from fairview.report.verdict.parts import Frame
 from fairview.report.verdict.tuning_verdict import VOID, gap_name, limit_words, whole
 from fairview.report.words import capitalised, count, listed, number, plural, points
@@ -91,7 +92,8 @@ def tested_on(limits: Sequence[LimitRow]) -> tuple[str, ...]:
     for limit in limits:
         if limit.nodes is None and not limit.groups:
             continue
-        groups = listed([_group(g.group, g.nodes, g.positive) for g in limit.groups], 8)
+        parts = zip_longest(limit.groups, _AMONG.get(limit.gap, ())[: len(limit.groups)], fillvalue="")
+        groups = "; ".join(_sample(sample, among) for sample, among in parts)
         nodes = "nodes" if limit.nodes is None else plural(limit.nodes, "node")
         sentences.append(
             f"The {gap_name(limit)} was tested on {nodes} that neither fitting nor choosing had used"
@@ -100,13 +102,24 @@ def tested_on(limits: Sequence[LimitRow]) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def _group(name: str, nodes: int, positive: int | None) -> str:
-    return f"{name} {nodes:,}" + ("" if positive is None else f" ({positive:,} with a yes)")
+_AMONG = {
+    "equal_opportunity": ("with a positive label",),
+    "equalized_odds": ("with a positive label", "with a negative label"),
+}
+"""Among which nodes a gap compares the groups, in the order of a certificate."""
+
+
+def _sample(groups: Sequence[CertifiedGroup], among: str) -> str:
+    counts = [
+        f"{group.group} {group.nodes:,}" + ("" if group.positive is None else f" ({group.positive:,} with a yes)")
+        for group in groups
+    ]
+    return f"{among + ', ' if among else ''}{listed(counts, 8)}"
 
 
 def conditions(population: Population | None, given: Sequence[str]) -> tuple[str, ...]:
-    """What must hold for the promise to hold."""
-    return (*([_POPULATIONS[population]] if population else []), *given[:20])
+    """What must hold for the promise to hold: as the document says, else what follows from the population."""
+    return tuple(given[:20]) or ((_POPULATIONS[population],) if population else ())
 
 
 def voids(threshold: float | None) -> tuple[str, ...]:
@@ -175,7 +188,9 @@ def _without_file(tuning: TuningDocument) -> Frame:
         "ties the promise to a model.",
         columns=COLUMNS,
         rows=limit_rows(limits),
-        parts=(("Under which conditions", conditions(tuning.population, tuning.conditions)),),
+        parts=(
+            (("Under which conditions", under),) if (under := conditions(tuning.population, tuning.conditions)) else ()
+        ),
     )
 
 

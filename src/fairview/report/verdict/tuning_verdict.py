@@ -106,7 +106,7 @@ def _headline(tuning: TuningDocument, useless: bool, void: bool) -> tuple[Status
 
 def _what_was_tried(tuning: TuningDocument) -> str:
     graph, candidate = tuning.graph, tuning.candidate
-    tried = plural(len(tuning.frontier), "candidate")
+    tried = plural(len(tuning.frontier) if tuning.trials is None else tuning.trials, "model")
     sizes = listed([f"{name} {size:,}" for name, size in graph.groups.items()], 6)
     of = graph.source or "unknown data"
     of += "" if graph.nodes is None else f" ({plural(graph.nodes, 'node')})"
