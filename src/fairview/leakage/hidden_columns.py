@@ -43,6 +43,7 @@ from fairview.undefined import Undefined
 if TYPE_CHECKING:
     import polars as pl
 
+Target = npt.NDArray[Any]  # float64 numbers, NaN unknown; or int64 codes, -1 unknown
 Kind = Literal["number", "two values", "categories"]
 
 FEWEST = 50
@@ -147,7 +148,7 @@ class _Column:
 
     name: str
     kind: Kind
-    target: Array | Codes
+    target: Target
     measure: str
 
     @property
@@ -281,7 +282,7 @@ def _too_few(column: _Column, rows: npt.NDArray[np.int64]) -> str:
     return ""
 
 
-def _folds(kind: Kind, target: Array | Codes, seed: int) -> Any:
+def _folds(kind: Kind, target: Target, seed: int) -> Any:
     from sklearn.model_selection import KFold, StratifiedKFold
 
     folds = KFold if kind == "number" else StratifiedKFold
@@ -291,7 +292,7 @@ def _folds(kind: Kind, target: Array | Codes, seed: int) -> Any:
 def _scored(
     kind: Kind,
     values: Array,
-    target: Array | Codes,
+    target: Target,
     train: npt.NDArray[np.int64],
     test: npt.NDArray[np.int64],
     seed: int,
