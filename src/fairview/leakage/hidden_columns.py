@@ -8,12 +8,15 @@ the degree (its logarithm, propagated alike). S is the mean over a node and its 
     two values    AUC; a text with a few values: the mean AUC of each value against the rest
 
 Scores are means over five folds. Node i of a fold with m nodes adds ((1 - R²)(y - ȳ)² - (y - ŷ)²) / (m var y) to the
-error of R², and DeLong's part to that of an AUC; the squares add up. The difference is paired: the parts are subtracted
-first. As with the probes, the intervals cover the draw of the scored nodes, not other fits.
+error of R², and DeLong's part to that of an AUC; the squares add up. As with the probes, such intervals cover the draw
+of the scored nodes, not other fits. The verdict must not depend on a lucky fit: the interval of the difference, whose
+parts are subtracted first, is widened to t sd √(1/5 + 1/4) where that is more, sd being the spread of the difference
+over the folds and t Student's quantile (Nadeau and Bengio 2003, for folds that share their training nodes).
 """
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -51,6 +54,9 @@ FEWEST = 50
 
 MOST_CATEGORIES = 12
 
+_STUDENT_QUANTILE = 2.7764451051977987
+"""Of Student's distribution with four degrees of freedom, one less than folds, for intervals of 95 %."""
+
 
 @dataclass(frozen=True)
 class Score:
@@ -73,7 +79,8 @@ class HiddenFinding:
         from_channels: how well X alone predicts it.
         from_graph: how well X, its hops and the degree do.
         difference: of the two.
-        readable: the links add something: the interval of the difference lies above 0.
+        readable: the links add something: the interval of the difference lies above 0, and that of `from_graph` above
+            guessing.
         undefined: why there is no score; empty if there is one.
     """
 
@@ -88,8 +95,10 @@ class HiddenFinding:
 
     @property
     def readable(self) -> bool:
-        """The interval of the difference lies above 0."""
-        return self.difference is not None and self.difference.low > 0
+        """The links add something, and what they say is better than guessing."""
+        if self.difference is None or self.from_graph is None:
+            return False
+        return self.difference.low > 0 and self.from_graph.low > (0.5 if self.measure == "AUC" else 0.0)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, with the verdict."""
@@ -260,8 +269,10 @@ def _finding(column: _Column, alone: Array, linked: Array, seed: int, sample: in
             scores[fold, place], error = score
             errors.append(error)
         variances += [float(each @ each) for each in (*errors, errors[1] - errors[0])]
-    means = [*scores.mean(axis=0), float(np.mean(scores[:, 1] - scores[:, 0]))]
+    gained = scores[:, 1] - scores[:, 0]
+    means = [*scores.mean(axis=0), gained.mean()]
     reaches = NORMAL_QUANTILE * np.sqrt(variances) / FOLDS
+    reaches[2] = max(reaches[2], _STUDENT_QUANTILE * gained.std(ddof=1) * math.sqrt(1 / FOLDS + 1 / (FOLDS - 1)))
     found = [
         Score(float(mean), float(mean - reach), float(min(mean + reach, 1.0)))
         for mean, reach in zip(means, reaches, strict=True)
