@@ -73,7 +73,7 @@ class Population:
 
         Example:
             >>> Population().graph(5000, seed=1)
-            NodeGraph(5,000 nodes, 25,000 edges, 8 channels, sensitive 'group': a 3,036, b 1,964)
+            NodeGraph(5,000 nodes, 25,000 edges, 8 channels, sensitive 'group': a 2,978, b 2,022)
         """
         rng = np.random.default_rng(seed)
         group = (rng.random(nodes) < self.share).astype(np.int16)
@@ -108,7 +108,7 @@ def neighbour_graph(nodes: int = 10_000, *, homophily: float = 0.8, seed: int) -
 
     Example:
         >>> neighbour_graph(5000, seed=1)
-        NodeGraph(5,000 nodes, 25,000 edges, 6 channels, sensitive 'group': a 2,974, b 2,026)
+        NodeGraph(5,000 nodes, 25,000 edges, 6 channels, sensitive 'group': a 2,978, b 2,022)
     """
     rng = np.random.default_rng(seed)
     group = (rng.random(nodes) < 0.4).astype(np.int16)
@@ -130,7 +130,7 @@ def bent_graph(nodes: int = 10_000, *, homophily: float = 0.8, seed: int) -> Nod
 
     Example:
         >>> bent_graph(5000, seed=1)
-        NodeGraph(5,000 nodes, 25,000 edges, 8 channels, sensitive 'group': a 2,974, b 2,026)
+        NodeGraph(5,000 nodes, 25,000 edges, 8 channels, sensitive 'group': a 2,978, b 2,022)
     """
     rng = np.random.default_rng(seed)
     group = (rng.random(nodes) < 0.4).astype(np.int16)

@@ -79,22 +79,23 @@ def noise_columns(graph, seed):
 def readable_noise(graphs):
     """Of hidden columns that the links know nothing of: how often which is called readable."""
     found = Counter()
-    for seed, graph in enumerate(graphs):
+    for seed, graph in graphs.items():
         found.update(each.name for each in hidden_findings(graph, noise_columns(graph, seed)) if each.readable)
     return found
 
 
 def test_a_few_hidden_columns_of_noise_are_hardly_ever_called_readable(without_leaks):
-    found = readable_noise(map(without_leaks, range(3)))
+    found = readable_noise({seed: without_leaks(seed) for seed in range(3)})
     assert found.total() <= binom.ppf(0.999, 9, LEVEL / 2)
 
 
 @pytest.mark.slow
 def test_hidden_columns_of_noise_are_called_readable_at_most_at_the_declared_rate(without_leaks):
-    graphs = 40
-    found = readable_noise(map(without_leaks, range(graphs)))
-    sys.stdout.write(f"\n{graphs} graphs whose links know nothing of the hidden columns: {dict(found)}\n")
-    assert found.total() <= binom.ppf(0.999, 3 * graphs, LEVEL / 2)
+    """The rule was chosen on the seeds 0 to 39; these are others."""
+    graphs = {seed: without_leaks(seed) for seed in range(40, 80)}
+    found = readable_noise(graphs)
+    sys.stdout.write(f"\n{len(graphs)} graphs whose links know nothing of the hidden columns: {dict(found)}\n")
+    assert found.total() <= binom.ppf(0.999, 3 * len(graphs), LEVEL / 2)
 
 
 @pytest.mark.slow
