@@ -111,6 +111,55 @@ def test_names_from_the_data_can_not_change_the_terminal(run, people, links):
     assert "\x1b" not in outcome.out
 
 
+def test_a_hidden_column_is_no_feature_and_its_finding_is_in_words_table_and_json(run, leaky):
+    outcome = run("audit", *leaky, *FAST, "--hidden", "leak_strong")
+    assert outcome.code == 0, outcome.err
+    assert "THE GRAPH KNOWS A HIDDEN COLUMN: leak_strong (R² 0." in outcome.out  # it was made from the links
+    assert "How well hidden columns can be read" in outcome.out
+    assert "KNOWN TO THE LINKS" in outcome.out
+    document = json.loads(run("audit", *leaky, *FAST, "--hidden", "paid_back", "--format", "json").out)
+    assert [channel["name"] for channel in document["channels"]] == ["plain_1", "proxy_strong", "leak_strong"]
+    (column,) = document["hidden"]
+    assert (column["name"], column["kind"], column["measure"], column["nodes"]) == (
+        "paid_back", "two values", "AUC", 1500
+    )  # fmt: skip
+    for part in ("from_channels", "from_graph", "difference"):
+        assert set(column[part]) == {"score", "low", "high"}
+
+
+def test_a_column_that_a_dataset_leaves_out_can_be_asked_for(run):
+    outcome = run("audit", "german", *FAST, "--hidden", "PurposeOfLoan", "--hidden", "OtherLoansAtStore")
+    assert outcome.code == 0, outcome.err
+    assert "undefined: hidden 'OtherLoansAtStore': it is constant: all its values are the same" in outcome.out
+    assert "PurposeOfLoan" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        ("leak_stron", "people.csv: no column 'leak_stron'. Did you mean 'leak_strong'?"),
+        ("ok", "hidden: 'ok' is the label; to read it from the graph is what a model is for."),
+        ("sex", "hidden: 'sex' is the sensitive attribute; the probes say how well it can be read."),
+    ],
+)
+def test_a_column_that_can_not_be_hidden_is_explained(run, leaky, column, said):
+    outcome = run("audit", *leaky, *FAST, "--hidden", column)
+    assert outcome.code == 1
+    assert said in outcome.err.replace("\n", " ")
+
+
+def test_a_chosen_feature_can_not_be_hidden(run, leaky):
+    outcome = run("audit", *leaky, *FAST, "--hidden", "plain_1", "--feature", "plain_1", "--feature", "leak_strong")
+    assert outcome.code == 1
+    assert "people.csv: column 'plain_1' is both chosen and dropped." in outcome.err
+
+
+def test_a_channel_of_a_dataset_can_not_be_hidden(run):
+    outcome = run("audit", "german", *FAST, "--hidden", "Age")
+    assert outcome.code == 1
+    assert "hidden: 'Age' is a channel, and every model sees it. Drop it to ask what the links know." in outcome.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

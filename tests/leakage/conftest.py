@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 import numpy as np
@@ -39,6 +40,18 @@ def graph_without_leaks(seed: int) -> fv.NodeGraph:
     return fv.NodeGraph.from_arrays(
         features=noise, edges=edges, labels=rng.integers(0, 2, n), sensitive=np.array(graph.groups)[graph.sensitive]
     )
+
+
+@pytest.fixture
+def real_dataset() -> Callable[[str], fv.NodeGraph]:
+    """Loads a known dataset, or skips the test where its files are not at hand."""
+
+    def load(name: str) -> fv.NodeGraph:
+        if not os.environ.get("FAIRVIEW_DATA"):
+            pytest.skip("needs bail.zip and credit.csv: name their folder in FAIRVIEW_DATA")
+        return fv.load_dataset(name)
+
+    return load
 
 
 @pytest.fixture

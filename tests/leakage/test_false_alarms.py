@@ -14,6 +14,7 @@ from scipy.stats import binom, chi2
 
 import fairview as fv
 from fairview.leakage.graph_audit import audit
+from fairview.leakage.hidden_columns import hidden_findings
 from fairview.propagation.one_hop import one_hop
 from fairview.propagation.operators import OPERATORS, Operator
 
@@ -62,6 +63,39 @@ def test_two_hundred_graphs_without_leaks_raise_alarms_at_the_declared_rate(with
     assert found["leak"] <= binom.ppf(0.999, graphs, LEVEL)
     assert binom.ppf(0.001, graphs, LEVEL) <= found["p"] <= binom.ppf(0.999, graphs, LEVEL)
     assert found["label"] == 0
+
+
+def noise_columns(graph, seed):
+    """Hidden columns that the links know nothing of: noise, a coin, and what one channel says with noise."""
+    rng = np.random.default_rng(seed + 1000)
+    noise = rng.standard_normal((2, graph.num_nodes))
+    return {
+        "noise": noise[0],
+        "coin": rng.integers(0, 2, graph.num_nodes),
+        "of a channel": graph.features[:, 0] + noise[1],
+    }
+
+
+def readable_noise(graphs):
+    """Of hidden columns that the links know nothing of: how often which is called readable."""
+    found = Counter()
+    for seed, graph in graphs.items():
+        found.update(each.name for each in hidden_findings(graph, noise_columns(graph, seed)) if each.readable)
+    return found
+
+
+def test_a_few_hidden_columns_of_noise_are_hardly_ever_called_readable(without_leaks):
+    found = readable_noise({seed: without_leaks(seed) for seed in range(3)})
+    assert found.total() <= binom.ppf(0.999, 9, LEVEL / 2)
+
+
+@pytest.mark.slow
+def test_hidden_columns_of_noise_are_called_readable_at_most_at_the_declared_rate(without_leaks):
+    """The rule was chosen on the seeds 0 to 39; these are others."""
+    graphs = {seed: without_leaks(seed) for seed in range(40, 80)}
+    found = readable_noise(graphs)
+    sys.stdout.write(f"\n{len(graphs)} graphs whose links know nothing of the hidden columns: {dict(found)}\n")
+    assert found.total() <= binom.ppf(0.999, 3 * len(graphs), LEVEL / 2)
 
 
 @pytest.mark.slow

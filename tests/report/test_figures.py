@@ -54,6 +54,7 @@ def test_names_from_the_data_never_get_into_an_expression(made, tmp_path):
     audit = made.audit(names, groups)
     audit["probe"] += [{"on": "MARKon", "probe": "MARKkind", "auc": 0.7}]
     audit["model"]["rows"] += [audit["model"]["rows"][0] | {"name": "MARKrow"}]
+    audit["hidden"] = [hidden_row("MARKhidden", 0.9, measure="MARKmeasure")]
     history = '{"epoch": 1, "loss": {"MARKloss": 1.0}}\n{"epoch": 2, "loss": {"MARKloss": 0.5}}'
     run = made.run(tmp_path / "run", audit=audit, history=history)
     study = made.write(tmp_path / "study", summary=made.summary(["Plain", "MARKone", "MARKtwo · MARK"]))
@@ -67,6 +68,30 @@ def test_names_from_the_data_never_get_into_an_expression(made, tmp_path):
                 assert "MARK" not in text or inert, (panel.key, place, text)
                 seen += "MARK" in text
     assert seen > 100
+
+
+def hidden_row(name, score, **more):
+    part = {"score": score, "low": score - 0.02, "high": score + 0.02}
+    scores = {"from_channels": {"score": 0.1}, "from_graph": part, "difference": part}
+    return {"name": name, "kind": "number", "measure": "R²", "nodes": 900, "readable": True} | scores | more
+
+
+def test_hidden_columns_have_a_figure_with_and_without_links(made, tmp_path):
+    undefined = dict.fromkeys(("from_channels", "from_graph", "difference"))
+    rows = [hidden_row("TIME", 0.9), hidden_row("rent", 0.0, **undefined, readable=False, undefined="it is constant")]
+    content = read_folder(made.run(tmp_path, audit=made.audit() | {"hidden": rows}))
+    (figure,) = [figure for figure in figures_of(content) if figure.key == "hidden"]
+    assert figure.answer == (
+        "THE GRAPH KNOWS A HIDDEN COLUMN: TIME (R² 0.90 from columns and links, 0.10 from the columns alone)."
+    )
+    (panel,) = figure.panels
+    assert [row["series"] for row in values(panel, 1)] == ["from the columns", "from columns and links"]
+    assert figure.tables[0].rows[0][-1] == "known to the links"
+    assert figure.tables[0].rows[1][-1] == "it is constant"
+
+
+def test_without_hidden_columns_there_is_no_such_figure(content):
+    assert "hidden" not in [figure.key for figure in figures_of(content)]
 
 
 def test_leaking_channels_come_first_below_the_sensitive_one(content, made):

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from fairview.cli import options
-from fairview.cli.graphs import chosen_graph
+from fairview.cli.graphs import chosen_graph, hidden_columns
 from fairview.cli.output import Format, FormatOption, decimal, percent, print_json, print_table, printable
 from fairview.cli.reports import report_or_say_why_not
 from fairview.errors import InputError
@@ -27,6 +27,10 @@ def audit(
     no_probes: Annotated[
         bool, typer.Option("--no-probes", help="Leave out the probes, which take much of the time.")
     ] = False,
+    hidden: Annotated[
+        list[str] | None,
+        typer.Option(help="Column to hide from the features: can it be read from the graph? Repeat it."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of shuffles, folds and samples.", min=0)] = 0,
     out: Annotated[
         Path | None, typer.Option(help="Folder for audit.json and report.html [default for a RUN: the run].")
@@ -48,11 +52,15 @@ def audit(
 
         fairview audit --nodes people.csv --edges links.csv --label approved --sensitive gender --out audits/own
 
+        fairview audit bail-no-time --hidden TIME
+
         fairview audit runs/german --format json
     """
     import fairview.leakage.graph_audit as audits
     from fairview.atomic import write_json
 
+    names = list(dict.fromkeys(hidden or ()))
+    tables["drop"] = list(dict.fromkeys([*(tables["drop"] or ()), *names])) or None
     run = Path(what) if what is not None and (Path(what) / "run.json").is_file() else None
     if run is None and what is not None and (Path(what) / "seed-1").is_dir():
         raise InputError(f"{what}: holds several runs; audit one of them, such as {Path(what) / 'seed-1'}.")
@@ -68,7 +76,13 @@ def audit(
     else:
         graph = chosen_graph(what, data_dir, tables)
     of_graph = audits.audit(
-        graph, operator=operator, hops=hops, permutations=permutations, probes=not no_probes, seed=seed
+        graph,
+        operator=operator,
+        hops=hops,
+        permutations=permutations,
+        probes=not no_probes,
+        hidden=hidden_columns(graph, names, data_dir, tables),
+        seed=seed,
     )
     document, folder = of_graph.to_dict(), out or run
     if run is not None:
@@ -110,6 +124,7 @@ def print_audit(document: dict[str, Any]) -> None:
         caption = "AUC of models trained to tell the groups apart, on nodes they had not seen; 0.5 is guessing."
         title = f"How well {sensitive} can be read, without its own channels"
         print_table(title, ["from", "probe", "AUC", "95 %"], probes, caption=caption)
+    _print_hidden(document)
     for name, reason in document["undefined"].items():
         typer.echo(printable(f"undefined: {name}: {reason}"))
     for note in document["notes"]:
@@ -140,6 +155,27 @@ def _print_channels(document: dict[str, Any]) -> None:
     title = f"Correlation with {document['graph']['sensitive']} by hop ({document['operator']})"
     caption += " Rank 1 is the strongest. 'leak p' counts all channels and hops."
     print_table(title, columns, rows, caption="\n".join(filter(None, [caption, left_out(document["channels"])])))
+
+
+def _print_hidden(document: dict[str, Any]) -> None:
+    rows = [
+        [
+            column["name"],
+            column["measure"],
+            *(_with_interval(column[part]) for part in ("from_channels", "from_graph", "difference")),
+            "KNOWN TO THE LINKS" if column["readable"] else "",
+        ]
+        for column in document["hidden"]
+        if column["difference"] is not None
+    ]
+    if rows:
+        columns = ["column", "measure", "from the columns", "from columns and links", "difference", ""]
+        caption = "Boosted trees, on nodes they had not seen, with 95 % intervals. R²: 0 is guessing; AUC: 0.5 is."
+        print_table("How well hidden columns can be read", columns, rows, caption=caption)
+
+
+def _with_interval(score: Mapping[str, float]) -> str:
+    return f"{decimal(score['score'])} ({decimal(score['low'])} to {decimal(score['high'])})"
 
 
 def _remark(channel: Mapping[str, Any]) -> str:

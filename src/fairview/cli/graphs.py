@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairview.cli.options import TableOptions
 from fairview.errors import InputError
@@ -56,3 +57,27 @@ def chosen_graph(dataset: str | None, data_dir: Path | None, tables: TableOption
     if tables["label"] is None or tables["sensitive"] is None:
         raise InputError("own tables need --label and --sensitive.")
     return own_graph(tables)
+
+
+def hidden_columns(
+    graph: NodeGraph, names: Sequence[str], data_dir: Path | None, tables: TableOptions
+) -> dict[str, Any]:
+    """The values of columns that are no features, by name: of the own node table, or of the dataset's."""
+    from fairview.data.datasets import table_columns
+    from fairview.data.tables.other_columns import read_columns
+
+    if not names:
+        return {}
+    if tables["nodes"] is None:
+        return dict(table_columns(graph.provenance.source, names, data_dir=data_dir))
+    return dict(
+        read_columns(
+            tables["nodes"],
+            names,
+            graph,
+            id=tables["id"],
+            separator=tables["separator"],
+            encoding=tables["encoding"],
+            missing_values=tables["missing_value"] or (),
+        )
+    )

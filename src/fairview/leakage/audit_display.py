@@ -31,6 +31,16 @@ def graph_audit_html(audit: GraphAudit) -> str:
         for probe in audit.probes
         if probe.auc is not None
     ]
+    hidden = [
+        [
+            column.name,
+            column.measure,
+            *(f"{part.score:z.3f} ({part.low:z.3f} to {part.high:z.3f})" for part in parts),
+            "known to the links" if column.readable else "",
+        ]
+        for column in audit.hidden
+        if (parts := [part for part in (column.from_channels, column.from_graph, column.difference) if part])
+    ]
     reasons = [f"{name} is undefined: {reason}" for name, reason in audit.undefined.items()]
     return notebook.block(
         f"GraphAudit of {audit.graph['source']}: {audit.graph['nodes']:,} nodes, {audit.graph['edges']:,} links",
@@ -44,6 +54,11 @@ def graph_audit_html(audit: GraphAudit) -> str:
             ["probe of", "probe", "AUC", "95 % interval"],
             probes,
             caption=f"How well all channels together tell {audit.graph['sensitive']}; 0.5 is chance",
+        ),
+        notebook.table(
+            ["hidden column", "measure", "from the columns", "from columns and links", "difference", "verdict"],
+            hidden,
+            caption="How well hidden columns can be read, with 95 % intervals",
         ),
         notebook.notes([*filter(None, [left_out(document["channels"])]), *reasons, *audit.notes]),
     )

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from fairview.leakage.cross_validation import CrossValidated
+from fairview.leakage.hidden_columns import HiddenFinding
 from fairview.leakage.json_record import json_record
 from fairview.leakage.label_leaks import LabelLeak
 from fairview.leakage.places import GroupPlace
@@ -105,6 +106,7 @@ class GraphAudit:
         probes: by hop and kind.
         label_leaks: channels that give the label away, the worst first.
         label_leak_threshold: their AUC is above it.
+        hidden: columns that are no channels, and how well they can be read.
         undefined: what could not be measured, and why.
         notes: what else a reader should know.
     """
@@ -123,6 +125,7 @@ class GraphAudit:
     probes: tuple[ProbeFinding, ...]
     label_leaks: tuple[LabelLeak, ...] | Undefined
     label_leak_threshold: float
+    hidden: tuple[HiddenFinding, ...] = ()
     undefined: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -132,6 +135,7 @@ class GraphAudit:
             reasons["homophily"] = self.homophily.reason
         if isinstance(self.label_leaks, Undefined):
             reasons["label_leaks"] = self.label_leaks.reason
+        reasons |= {f"hidden '{column.name}'": column.undefined for column in self.hidden if column.undefined}
         for place in self.groups:
             for name in ("homophily", "mean_degree"):
                 if isinstance(value := getattr(place, name), Undefined):
@@ -179,7 +183,7 @@ class GraphAudit:
         return graph_audit_frame(self)
 
     def chart(self, figure: str | None = None) -> alt.VConcatChart:
-        """A figure of the report: `leak` (correlations by hop, the default) or `probes`; needs altair."""
+        """A figure of the report: `leak` (correlations by hop, the default), `probes` or `hidden`; needs altair."""
         from fairview.report.chart import chart
 
         return chart(self, figure)

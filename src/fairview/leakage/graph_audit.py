@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from fairview.data.graph import NodeGraph
 from fairview.errors import InputError, did_you_mean
 from fairview.leakage.cross_validation import NORMAL_QUANTILE, SAMPLE, CrossValidated
 from fairview.leakage.findings import ChannelFinding, GraphAudit, ProbeFinding
+from fairview.leakage.hidden_columns import hidden_findings
 from fairview.leakage.label_leaks import label_leaks
 from fairview.leakage.leaks import LeakTest, check_permutations, leak_rule, leak_test
 from fairview.leakage.places import group_places
@@ -44,6 +46,7 @@ def audit(
     innocuous: float = INNOCUOUS,
     probes: bool = True,
     label_leak_threshold: float = 0.95,
+    hidden: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> GraphAudit:
     """How propagation leaks the sensitive attribute into channels, and which channels give the label away.
@@ -59,6 +62,8 @@ def audit(
         innocuous: |correlation| below which a channel is harmless, whatever its p-value.
         probes: also train probes that read the sensitive attribute off X, S X, ...; they take most of the time.
         label_leak_threshold: AUC of a single channel above which it is said to give the label away.
+        hidden: columns that are no channels, {name: a value for each node}: can they be read from the graph? Numbers,
+            or texts with a few values; None and NaN are unknown.
         seed: of shuffles, folds and samples.
 
     Example:
@@ -72,6 +77,7 @@ def audit(
         raise InputError(f"hops: {hops}; expected 1 to {MOST_HOPS}.")
     if not 0 <= innocuous < 1:
         raise InputError(f"innocuous: {innocuous}; expected a correlation from 0 on, below 1.")
+    read = hidden_findings(graph, hidden or {}, hops=hops, seed=seed)
     undefined: dict[str, str] = {}
     try:
         codes: Codes | None = known_groups(graph)
@@ -100,6 +106,7 @@ def audit(
         probes=tuple(ProbeFinding.of(_power(hop), hop, kind, auc) for hop, kind, auc in probed),
         label_leaks=label_leaks(graph, threshold=label_leak_threshold, seed=seed),
         label_leak_threshold=label_leak_threshold,
+        hidden=read,
         undefined=undefined,
         notes=(*notes, *graph.provenance.notes),
     )

@@ -84,6 +84,21 @@ def flagged_sentence(document: AuditJSON) -> str:
     return f"Flagged, with the correlation with {_sensitive(document)} by hop: {_names(flagged)}."
 
 
+def hidden_sentence(document: AuditJSON) -> str:
+    """Which hidden columns the links give away, and which they do not; empty if none was asked about."""
+    columns = [column for column in document.get("hidden", ()) if column["difference"] is not None]
+    known = [
+        f"{column['name']} ({column['measure']} {column['from_graph']['score']:z.2f} from columns and links, "
+        f"{column['from_channels']['score']:z.2f} from the columns alone)"
+        for column in columns
+        if column["readable"]
+    ]
+    rest = [column["name"] for column in columns if not column["readable"]]
+    said = [f"THE GRAPH KNOWS A HIDDEN COLUMN: {_names(known)}."] if known else []
+    said += [f"The links add nothing to what the columns say of {_names(rest)}."] if rest else []
+    return " ".join(said)
+
+
 def rule_sentence(document: AuditJSON) -> str:
     """When a column is flagged, for everybody; `leak_rule` has the details."""
     level = "" if document["level"] is None else f", {100 * document['level']:g} % level"
@@ -121,7 +136,9 @@ def homophily_sentence(document: AuditJSON) -> str:
 
 def summary(document: AuditJSON) -> list[str]:
     """The headline, and what else matters, a sentence each."""
-    sentences = (links_sentence, flagged_sentence, probe_sentence, label_verdict, homophily_sentence)
+    sentences = (
+        links_sentence, flagged_sentence, probe_sentence, label_verdict, hidden_sentence, homophily_sentence
+    )  # fmt: skip
     return [headline(document).text, *filter(None, (sentence(document) for sentence in sentences))]
 
 

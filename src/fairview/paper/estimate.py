@@ -26,7 +26,8 @@ def seconds_of(trial: Trial) -> float:
         True
     """
     method = {"masking": "vanilla"}.get(trial.method, trial.method)
-    family = {"bail-no-time": "bail", "credit-large": "credit-small"}.get(trial.dataset, trial.dataset)
+    same = {"bail-no-time": "bail", "bail-no-time-links": "bail", "credit-large": "credit-small"}
+    family = same.get(trial.dataset, trial.dataset)
     family = family.partition(WITHOUT)[0]
     per_epoch = _measured().get(family, {}).get(trial.encoder or "-", {}).get(method)
     if per_epoch is None:

@@ -212,6 +212,32 @@ class ProbeRow(Bounds):
     auc: Number = None
 
 
+class ScoreBounds(Bounds):
+    """A score with its interval."""
+
+    score: float
+
+
+class HiddenRow(DocumentPart):
+    """How well a column that is no channel can be read."""
+
+    name: Text
+    kind: Text = ""
+    measure: Text = ""
+    nodes: Count | None = None
+    from_channels: ScoreBounds | None = None
+    from_graph: ScoreBounds | None = None
+    difference: ScoreBounds | None = None
+    readable: bool = False
+    undefined: Text = ""
+
+    @model_validator(mode="after")
+    def _fit(self) -> HiddenRow:
+        if len({part is None for part in (self.from_channels, self.from_graph, self.difference)}) > 1:
+            raise ValueError("expected from_channels, from_graph and difference, or none of them")
+        return self
+
+
 class LabelLeakRow(DocumentPart):
     """A channel that predicts the label by itself."""
 
@@ -332,6 +358,7 @@ class AuditDocument(DocumentPart):
     probe: list[ProbeRow] = []
     label_leaks: list[LabelLeakRow] = []
     label_leak_threshold: Number = None
+    hidden: list[HiddenRow] = []
     undefined: dict[Text, Text] = {}
     notes: list[Text] = []
     model: ModelAuditDocument | None = None

@@ -12,11 +12,11 @@ from fairview.tuning.holdout import Holdout
 from fairview.tuning.limits import Limit
 from fairview.tuning.trials import Trial, finished
 
-HOPS, L2 = (0, 2), (0.001, 0.01, 0.05)
+BASES, HOPS, L2 = ("splines", "raw"), (0, 2), (0.001, 0.01, 0.05, 0.2)
 WEIGHTS = (1.0, 3.0, 10.0, 30.0, 100.0)
 PENALTIES = ("energy", "threshold")
 
-STEPS = len(HOPS) * len(L2) + len(PENALTIES)
+STEPS = len(BASES) * len(HOPS) * len(L2) + len(PENALTIES)
 """Steps of progress."""
 
 
@@ -35,21 +35,23 @@ def parity_path(
     zero: dict[str, Any] = dict.fromkeys(
         ("statistical_parity_weight", "equal_opportunity_weight", "equalized_odds_weight"), 0.0
     )
-    prepared = Parity(hops=max(HOPS), seed=seed).prepare(holdout.design)
+    prepared = {basis: Parity(basis=basis, hops=max(HOPS), seed=seed).prepare(holdout.design) for basis in BASES}
     plain: list[Trial] = []
-    for hops, l2 in product(HOPS, L2):
+    for basis, hops, l2 in product(BASES, HOPS, L2):
         start = time.perf_counter()
-        model = Parity(hops=hops, l2=l2, seed=seed, **zero).fit(holdout.design, prepared=prepared)
-        settings: dict[str, Any] = {"hops": hops, "l2": l2} | dict.fromkeys(weights, 0.0)
+        settings: dict[str, Any] = {"basis": basis, "hops": hops, "l2": l2}
+        model = Parity(**settings, seed=seed, **zero).fit(holdout.design, prepared=prepared[basis])
+        settings |= dict.fromkeys(weights, 0.0)
         plain.append(finished(model, "parity", settings, holdout, time.perf_counter() - start))
         advance(1)
     best = max(plain, key=lambda trial: trial.auc(holdout.graph.labels, holdout.tuning))
     yield best
+    basis = best.settings["basis"]
     for penalty in PENALTIES:
         start = time.perf_counter()
         model = Parity(**best.model.get_params() | {"penalty": penalty})
         for weight, fitted in zip(
-            WEIGHTS, model.path(holdout.design, WEIGHTS, of=weights, prepared=prepared), strict=True
+            WEIGHTS, model.path(holdout.design, WEIGHTS, of=weights, prepared=prepared[basis]), strict=True
         ):
             settings = dict(best.settings) | dict.fromkeys(weights, weight) | {"penalty": penalty}
             yield finished(fitted, "parity", settings, holdout, (time.perf_counter() - start) / len(WEIGHTS))

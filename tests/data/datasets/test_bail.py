@@ -70,6 +70,33 @@ def test_bail_no_time_is_bail_without_that_channel(circulated):
     assert honest.provenance.source == "bail-no-time"
 
 
+def test_bail_no_time_links_has_the_statistics_of_the_docstring(circulated, table):
+    graph, known = load_dataset("bail-no-time-links", data_dir=circulated), describe("bail-no-time-links")
+    assert (graph.num_nodes, graph.num_edges, graph.num_channels) == (known.nodes, known.edges, known.channels)
+    assert (known.nodes, known.edges, known.channels) == (18_876, 336_215, 17)
+    assert round(graph.homophily(), 4) == known.homophily == 0.5208
+    without = load_dataset("bail-no-time", data_dir=circulated)
+    assert graph.channels == without.channels
+    assert (graph.features == without.features).all()
+    assert all((graph.splits[name] == without.splits[name]).all() for name in without.splits)
+    assert graph.provenance.sha256 == {"bail.csv": known.files[0].sha256}
+    assert graph.provenance.notes[-1] == "links rebuilt by the threshold rule, t = 0.6, without TIME"
+
+
+def test_the_links_without_time_do_not_change_when_time_does(circulated, table):
+    """Two people are linked as the rule says on the other columns: checked by brute force for a few of them."""
+    graph = load_dataset("bail-no-time-links", data_dir=circulated)
+    values = table.drop("RECID", "TIME").to_numpy().astype(np.float64)
+    linked = np.zeros((5, len(values)), dtype=bool)
+    for place in range(5):
+        similarity = 1 / (1 + np.linalg.norm(values - values[place], axis=1))
+        similarity[place] = 0
+        linked[place] = similarity > 0.6 * similarity.max()
+    links = graph.adjacency.to_scipy()[:5].toarray() > 0
+    assert linked.any(axis=1).all()
+    assert (links | ~linked).all()  # what the rule says is there; the other links come from the other end
+
+
 @pytest.mark.parametrize("layout", ["folder", "bare"])
 def test_unpacked_files_give_the_same_graph(circulated, empty_home, layout):
     folder = empty_home / "bail" if layout == "folder" else empty_home

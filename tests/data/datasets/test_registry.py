@@ -13,13 +13,21 @@ from pathlib import Path
 
 import pytest
 
-from fairview.data.datasets import dataset_names, describe, fetch_dataset, find_files, load_dataset, registry
+from fairview.data.datasets import (
+    dataset_names,
+    describe,
+    fetch_dataset,
+    find_files,
+    load_dataset,
+    registry,
+    table_columns,
+)
 from fairview.data.datasets.files import search_path, user_cache
 from fairview.errors import DataNotFoundError, InputError
 
 
 def test_the_known_names():
-    assert dataset_names() == ("german", "bail", "bail-no-time", "credit-small", "credit-large")
+    assert dataset_names() == ("german", "bail", "bail-no-time", "bail-no-time-links", "credit-small", "credit-large")
 
 
 @pytest.mark.parametrize("name", dataset_names())
@@ -39,11 +47,29 @@ def test_every_entry_says_what_a_reader_must_know(name):
         known.nodes = 3  # type: ignore[misc]
 
 
+def test_columns_that_are_no_channels_can_be_read_by_name():
+    german = load_dataset("german")
+    purpose = table_columns("german", ["PurposeOfLoan", "Age"])
+    assert "PurposeOfLoan" not in german.channels
+    assert purpose["PurposeOfLoan"].value_counts(sort=True)["count"][0] == 280  # electronics
+    assert (purpose["Age"].to_numpy() == german.features[:, german.channel_index("Age")]).all()
+    with pytest.raises(InputError) as caught:
+        table_columns("german", ["Purpose"])
+    assert str(caught.value) == "german: no column 'Purpose'. Did you mean 'PurposeOfLoan'?"
+
+
+def test_a_dataset_without_a_table_says_so():
+    village = dataclasses.replace(describe("german"), name="village", table=None)
+    expected = r"^village: the dataset has no table to read 'rent' from\.$"
+    with registry.DATASETS.added(village), pytest.raises(InputError, match=expected):
+        table_columns("village", ["rent"])
+
+
 @pytest.mark.parametrize("name", ["germen", "GERMAN", "../german", "bail_no_time", "", None])
 def test_an_unknown_name_is_an_input_error_everywhere(name, empty_home):
     for attempt in (load_dataset, describe, find_files, fetch_dataset):
         with pytest.raises(
-            InputError, match=r"^no dataset '.*'\. (Did you mean '(german|bail-no-time)'\?|Known: german, )"
+            InputError, match=r"^no dataset '.*'\. (Did you mean '(german|bail-no-time(-links)?)'\?|Known: german, )"
         ):
             attempt(name)
 

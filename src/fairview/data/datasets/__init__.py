@@ -7,3 +7,4 @@ from fairview.data.datasets.registry import describe as describe
 from fairview.data.datasets.registry import fetch_dataset as fetch_dataset
 from fairview.data.datasets.registry import find_files as find_files
 from fairview.data.datasets.registry import load_dataset as load_dataset
+from fairview.data.datasets.registry import table_columns as table_columns

@@ -1,19 +1,21 @@
-"""What is the Bail graph, and why is there one without `TIME`?
+"""What are the Bail graphs, and why are there two without `TIME`?
 
-| | `bail` | `bail-no-time` |
-|---|---|---|
-| nodes | 18,876 people released from prison in North Carolina | the same |
-| edges | 311,870 (403,977 directed pairs of similar records; 321,308 as the papers count) | the same |
-| channels | 18, `WHITE` among them; min-max to [-1, 1] but for `WHITE` | 17, without `TIME` |
-| label | `RECID`: 7,104 returned to prison, 11,772 did not | the same |
-| sensitive | `WHITE`: 9,317 Black (0), 9,559 not Black (1) | the same |
-| homophily | 0.5221 of the edges join the same group | the same |
-| published split | train 100, val 4,719, test 4,719 | the same |
+| | `bail` | `bail-no-time` | `bail-no-time-links` |
+|---|---|---|---|
+| nodes | 18,876 people released from prison in North Carolina | the same | the same |
+| edges | 311,870 (403,977 directed pairs of similar records; 321,308 as papers count) | the same | 336,215 (458,801) |
+| channels | 18, `WHITE` among them; min-max to [-1, 1] but for `WHITE` | 17, without `TIME` | 17 |
+| label | `RECID`: 7,104 returned to prison, 11,772 did not | the same | the same |
+| sensitive | `WHITE`: 9,317 Black (0), 9,559 not Black (1) | the same | the same |
+| homophily | 0.5221 of the edges join the same group | the same | 0.5208 |
+| published split | train 100, val 4,719, test 4,719 | the same | the same |
 
 `TIME` is the number of months until the return to prison, and 0 without one: `TIME > 0` equals the label on 18,762 of
-18,876 rows. A model that reads it knows the answer. `bail` keeps it, as published; `bail-no-time` is the honest task.
+18,876 rows. A model that reads it knows the answer. `bail` keeps it, as published; `bail-no-time` drops the channel.
 The links of both are the published ones, in which `TIME` counts among the similarities; the edge file is optional,
-because the threshold rule with t = 0.6 on the unscaled columns gives the same pairs.
+because the threshold rule with t = 0.6 on the unscaled columns gives the same pairs. So the links of `bail-no-time`
+still know `TIME` (docs/audit.md). `bail-no-time-links` has neither: its links are rebuilt by the same rule without
+`TIME`. It is the honest task.
 """
 
 from __future__ import annotations
@@ -32,9 +34,14 @@ if TYPE_CHECKING:
     from fairview.data.graph import NodeGraph
 
 
+def bail_table(files: FoundFiles) -> pl.DataFrame:
+    """The table as circulated, a row for each node."""
+    return pl.read_csv(files.read("bail.csv"))
+
+
 def load_bail(files: FoundFiles, *, drop: tuple[str, ...] = ()) -> NodeGraph:
     """The Bail graph with its published split, `TIME` and all; or without some channels, all else being equal."""
-    table = pl.read_csv(files.read("bail.csv"))
+    table = bail_table(files)
     if "bail_edges.txt" in files:
         edges, note = read_edge_file(files.read("bail_edges.txt")), "links from bail_edges.txt"
     else:
@@ -42,6 +49,14 @@ def load_bail(files: FoundFiles, *, drop: tuple[str, ...] = ()) -> NodeGraph:
     return published_graph(files.dataset, table, edges, note, sha256=files.sha256(), drop=drop)
 
 
+def load_bail_no_time_links(files: FoundFiles) -> NodeGraph:
+    """The Bail graph without `TIME`, in the channels and in the links."""
+    table = bail_table(files)
+    edges, note = similar_rows(table.drop("RECID", "TIME"), threshold=0.6)
+    return published_graph(files.dataset, table, edges, f"{note}, without TIME", sha256=files.sha256(), drop=("TIME",))
+
+
+_SIMILAR = "Links are similarities of the same columns, race {} included; nobody in it knows anybody."
 _HARMS = (
     "It holds no bail decisions: the rows are people released from prisons of North Carolina in 1977-78 and 1979-80, "
     "and the label is whether they came back to one of them by April 1984.",
@@ -53,7 +68,6 @@ _HARMS = (
     "records that lack something (`FILE` = 3) the codebook calls `ALCHY` and `JUNKY` meaningless.",
     "`FILE` is the archive's own division of the records, and `FOLLOW` the length of the follow-up; both are channels "
     "as published.",
-    "Links are similarities of the same columns, race and `TIME` included; nobody in it knows anybody.",
 )
 
 _TABLE = DataFile(
@@ -87,9 +101,10 @@ BAIL = Dataset(
     train_labels=100,
     licence="not stated by the circulated files; the study is ICPSR 8987, under ICPSR's terms of use",
     harms=(
-        "`TIME` is the label in disguise: `TIME > 0` equals `RECID` on 18,762 of 18,876 rows. Use `bail-no-time` "
-        "unless you compare with published numbers.",
+        "`TIME` is the label in disguise: `TIME > 0` equals `RECID` on 18,762 of 18,876 rows. Use "
+        "`bail-no-time-links` unless you compare with published numbers.",
         *_HARMS,
+        _SIMILAR.format("and `TIME`"),
     ),
     citation=(
         "Schmidt, P., Witte, A. D. (1988). Predicting Recidivism Using Survival Models. Springer. Data: Predicting "
@@ -107,6 +122,7 @@ BAIL = Dataset(
     ),
     fetchable=True,
     load=load_bail,
+    table=bail_table,
 )
 """Bail as published."""
 
@@ -116,9 +132,28 @@ BAIL_NO_TIME = dataclasses.replace(
     title='Recidivism ("Bail") without TIME',
     channels=17,
     harms=(
-        "`TIME`, the label in disguise, is not among the channels; the published links were drawn with it.",
+        "`TIME`, the label in disguise, is not among the channels, but the published links were drawn with it and "
+        "still know it: `fairview audit bail-no-time --hidden TIME`. Use `bail-no-time-links` for the honest task.",
         *_HARMS,
+        _SIMILAR.format("and `TIME`"),
     ),
     load=partial(load_bail, drop=("TIME",)),
 )
 """Bail without the channel that gives the label away."""
+
+BAIL_NO_TIME_LINKS = dataclasses.replace(
+    BAIL_NO_TIME,
+    name="bail-no-time-links",
+    title='Recidivism ("Bail") without TIME, in channels and links',
+    edges=336_215,
+    homophily=0.5208,
+    harms=(
+        "`TIME`, the label in disguise, is neither among the channels nor in the links, which were rebuilt without it: "
+        "results are not comparable with those on the published links.",
+        *_HARMS,
+        _SIMILAR.format("(but not `TIME`)"),
+    ),
+    files=(_TABLE,),
+    load=load_bail_no_time_links,
+)
+"""Bail whose links do not know the channel that gives the label away."""

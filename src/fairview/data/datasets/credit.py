@@ -33,16 +33,21 @@ if TYPE_CHECKING:
 NOT_CHANNELS = ("Single",)  # left out by the published runs
 
 
+def credit_table(files: FoundFiles) -> pl.DataFrame:
+    """The table as circulated, a row for each node."""
+    return pl.read_csv(files.read("credit.csv"))
+
+
 def load_credit_small(files: FoundFiles) -> NodeGraph:
     """The small Credit graph with its published split; the links are rebuilt from the table."""
-    table = pl.read_csv(files.read("credit.csv"))
+    table = credit_table(files)
     edges, note = similar_rows(table.drop("NoDefaultNextMonth", *NOT_CHANNELS), threshold=0.7)
     return published_graph(files.dataset, table, edges, note, sha256=files.sha256(), drop=NOT_CHANNELS)
 
 
 def load_credit_large(files: FoundFiles) -> NodeGraph:
     """The large Credit graph with its published split; the links are read from its file."""
-    edges, table = read_edge_file(files.read("credit_edges.txt")), pl.read_csv(files.read("credit.csv"))
+    edges, table = read_edge_file(files.read("credit_edges.txt")), credit_table(files)
     note = "links from credit_edges.txt, known by the first digits of its sha256"
     graph = published_graph(files.dataset, table, edges, note, sha256=files.sha256(), drop=NOT_CHANNELS)
     if graph.num_edges != files.dataset.edges:  # eight digits are a weak pin: look twice
@@ -102,6 +107,7 @@ CREDIT_SMALL = Dataset(
     ),
     fetchable=True,
     load=load_credit_small,
+    table=credit_table,
 )
 """Credit with the graph that can be rebuilt."""
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from fairview.data.datasets.files import FoundFiles
     from fairview.data.graph import NodeGraph
 
@@ -54,6 +56,8 @@ class Dataset:
         harms: what to know before believing a number computed from it.
         citation: whom to credit.
         load: makes the graph out of the files that were found.
+        table: reads the table behind the graph, a row for each node, with the columns that are no channels; None: it
+            has none.
         files: what it is read from; none if it is bundled.
         downloads: what `fetch_dataset` gets.
         fetchable: whether the downloads are enough to load it.
@@ -78,6 +82,7 @@ class Dataset:
     harms: tuple[str, ...]
     citation: str
     load: Callable[[FoundFiles], NodeGraph]
+    table: Callable[[FoundFiles], pl.DataFrame] | None = None
     files: tuple[DataFile, ...] = ()
     downloads: tuple[Download, ...] = ()
     fetchable: bool = False

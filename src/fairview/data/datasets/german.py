@@ -191,5 +191,6 @@ GERMAN = Dataset(
     ),
     fetchable=True,
     load=load_german,
+    table=lambda _files: german_table(),
 )
 """German Credit."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fairview.data.datasets import files
-from fairview.data.datasets.bail import BAIL, BAIL_NO_TIME
+from fairview.data.datasets.bail import BAIL, BAIL_NO_TIME, BAIL_NO_TIME_LINKS
 from fairview.data.datasets.credit import CREDIT_LARGE, CREDIT_SMALL
 from fairview.data.datasets.entry import Dataset, Download
 from fairview.data.datasets.fetch import addresses_of, fetch
@@ -14,10 +16,19 @@ from fairview.data.datasets.files import FoundFiles
 from fairview.data.datasets.german import GERMAN
 from fairview.data.graph import NodeGraph
 from fairview.data.tables.archives import read_bytes
-from fairview.errors import InputError
+from fairview.data.tables.cells import Table, require_columns
+from fairview.errors import InputError, Problems, quoted
 from fairview.registry import Registry
 
-DATASETS = Registry("dataset", Dataset, "fairview.datasets", [GERMAN, BAIL, BAIL_NO_TIME, CREDIT_SMALL, CREDIT_LARGE])
+if TYPE_CHECKING:
+    import polars as pl
+
+DATASETS = Registry(
+    "dataset",
+    Dataset,
+    "fairview.datasets",
+    [GERMAN, BAIL, BAIL_NO_TIME, BAIL_NO_TIME_LINKS, CREDIT_SMALL, CREDIT_LARGE],
+)
 """All known datasets by name."""
 
 
@@ -38,7 +49,7 @@ def dataset_names() -> tuple[str, ...]:
 
     Example:
         >>> dataset_names()
-        ('german', 'bail', 'bail-no-time', 'credit-small', 'credit-large')
+        ('german', 'bail', 'bail-no-time', 'bail-no-time-links', 'credit-small', 'credit-large')
     """
     return tuple(DATASETS)
 
@@ -80,6 +91,28 @@ def load_dataset(name: str, *, data_dir: str | Path | None = None) -> NodeGraph:
     at_hand = files.find_files(dataset, data_dir)
     at_hand.require()
     return dataset.load(at_hand)
+
+
+def table_columns(name: str, columns: Sequence[str], *, data_dir: str | Path | None = None) -> dict[str, pl.Series]:
+    """Columns of a dataset's table, a value for each node: also those that the dataset leaves out of its channels.
+
+    Raises:
+        InputError: no such dataset or column.
+
+    Example:
+        >>> table_columns("german", ["PurposeOfLoan"])["PurposeOfLoan"][0]
+        'Electronics'
+    """
+    dataset = describe(name)
+    if dataset.table is None:
+        raise InputError(f"{name}: the dataset has no table to read {quoted(columns)} from.")
+    at_hand = files.find_files(dataset, data_dir)
+    at_hand.require()
+    table = Table(name, dataset.table(at_hand))
+    problems = Problems()
+    require_columns(table, columns, problems)
+    problems.raise_if_any()
+    return {column: table.frame[column] for column in columns}
 
 
 def fetch_dataset(name: str, *, data_dir: str | Path | None = None, timeout: float = 30.0) -> tuple[Path, ...]:

@@ -53,6 +53,7 @@ FIGURES = Registry(
         FigureEntry("leak", "Leak", _built_in("leak")),
         FigureEntry("mask", "Masks", _built_in("masks")),
         FigureEntry("probes", "Guessing", _built_in("probes")),
+        FigureEntry("hidden", "Hidden columns", _built_in("hidden_columns")),
         FigureEntry("tradeoff", "Cost of fairness", _built_in("tradeoff", "figure_of_runs")),
         FigureEntry("groups", "Groups", _built_in("group_outcomes")),
         FigureEntry("thresholds", "Thresholds", _built_in("threshold_curve")),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairview.leakage.sentences import flagged_sentence, headline, links_sentence, rule_sentence
+from fairview.leakage.sentences import flagged_sentence, headline, hidden_sentence, links_sentence, rule_sentence
 from fairview.report.documents import AuditDocument
 from fairview.report.verdict.parts import ReportVerdict, Status
 from fairview.report.words import listed, number, percent, plural, source_name, span
@@ -23,6 +23,8 @@ def graph_verdict(audit: AuditDocument) -> ReportVerdict:
             f"The best guess of {audit.sensitive} from all other columns is possible {source_name(best.on)}: AUC "
             f"{number(best.auc)} (95% interval {span(best)}; 0.5 is chance)."
         )
+    if hidden := hidden_sentence(document):
+        sentences.append(hidden)
     sentences.append("No model was tested, so nothing is said about decisions.")
     warnings = [f"Undefined: {name}: {reason}." for name, reason in audit.undefined.items()][:6]
     for leak in [row for row in audit.label_leaks if row.auc is not None][:6]:
@@ -30,6 +32,8 @@ def graph_verdict(audit: AuditDocument) -> ReportVerdict:
     if audit.graph.group_unknown:
         warnings.append(f"{plural(audit.graph.group_unknown, 'node')} of unknown group.")
     status = _STATUS.get(lead.kind, "unsure")
+    if status == "good" and any(column.readable for column in audit.hidden):
+        status = "unsure"
     return ReportVerdict(status, lead.text, tuple(sentences), tuple(warnings), rule=rule_sentence(document))
 
 
