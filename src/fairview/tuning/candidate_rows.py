@@ -62,15 +62,26 @@ def candidate_rows(
     choice: Choice,
     chosen: int | None,
     plain: int,
+    others: Sequence[int],
     confidence: float,
 ) -> tuple[list[dict[str, Any]], dict[int, int]]:
     """The rows that are shown, most useful first, and the place of each candidate among them.
+
+    Args:
+        trials: the fitted models.
+        candidates: with their thresholds.
+        limits: the gaps that matter.
+        choice: what was tested.
+        chosen: the candidate that was taken.
+        plain: the candidate that would be taken without a limit.
+        others: candidates that would be taken under other limits.
+        confidence: of the upper bounds.
 
     Metrics are of the val nodes. Those of the test nodes are not shown: nobody should choose by them.
     """
     utility = np.nan_to_num(candidates.val_utility, nan=-1.0)
     frontier = on_frontier(utility, worst_gap(candidates, limits))
-    needed = [c for c in (chosen, plain) if c is not None] + list(choice.sequence)
+    needed = [c for c in (chosen, plain) if c is not None] + [*choice.sequence, *others]
     best_of_trial = [
         int(members[np.argmax(candidates.tuning_utility[members])])
         for number in range(len(trials))

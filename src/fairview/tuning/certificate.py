@@ -6,6 +6,7 @@ counts that the tests saw. Whoever has the folder can compute the p-values again
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -142,10 +143,9 @@ def check_certificate(folder: str | Path, graph: NodeGraph | None = None) -> lis
 
 def _check_limit(limit: Mapping[str, Any]) -> list[str]:
     problems = []
-    by_label: dict[int | None, list[Sample]] = {label: [] for label in CONDITIONS[limit["gap"]]}
-    for row in limit["groups"]:
-        by_label[row["label"]].append(Sample(row["positive"], row["nodes"], row["population"]))
-    p_value = max(gap_p_value(samples, limit["limit"]) for samples in by_label.values())
+    conditions = zip(CONDITIONS[limit["gap"]], limit["groups"], strict=True)
+    samples = [[Sample(row["positive"], row["nodes"], row["population"]) for row in rows] for _, rows in conditions]
+    p_value = max(gap_p_value(each, limit["limit"]) for each in samples)
     if not np.isclose(p_value, limit["p_value"], rtol=1e-6, atol=1e-9):
         problems.append(f"{NAME}: {limit['gap']}: its p-value is {limit['p_value']:g}, the counts give {p_value:g}.")
     if p_value > 1 - limit["confidence"] + 1e-9:
@@ -165,13 +165,8 @@ def _check_counts(folder: Path, document: Mapping[str, Any], graph: NodeGraph) -
     positive = np.asarray(model.predict_proba(graph))[:, 1] > document["threshold"]
     problems = []
     for limit in document["limits"]:
-        told = {(row["label"], row["group"]): row["positive"] for row in limit["groups"]}
-        counted = {
-            (label, name): number
-            for label in CONDITIONS[limit["gap"]]
-            for name, number in _positive(positive, holdout, label).items()
-        }
-        if told != counted:
+        told = [{row["group"]: row["positive"] for row in rows} for rows in limit["groups"]]
+        if told != [_positive(positive, holdout, label) for label in CONDITIONS[limit["gap"]]]:
             problems.append(f"{NAME}: {limit['gap']}: the model's predictions give other counts.")
     return problems
 
@@ -186,14 +181,12 @@ def _positive(positive: npt.NDArray[np.bool_], holdout: Holdout, label: int | No
     }
 
 
-def _groups(test: Tested, graph: NodeGraph) -> list[dict[str, Any]]:
-    """The counts of each group, for each label among which the gap compares them; None is everybody."""
+def _groups(test: Tested, graph: NodeGraph) -> list[list[dict[str, Any]]]:
+    """The counts of each group, a list for each label among which the gap compares them."""
     names = [name for name, size in graph.group_sizes.items() if size]
     return [
-        {"group": name, "label": label, "positive": sample.positive, "nodes": sample.nodes}
-        | {"population": sample.population}
-        for label, samples in zip(CONDITIONS[test.limit.gap], test.samples, strict=True)
-        for name, sample in zip(names, samples, strict=True)
+        [{"group": name, **dataclasses.asdict(sample)} for name, sample in zip(names, samples, strict=True)]
+        for samples in test.samples
     ]
 
 

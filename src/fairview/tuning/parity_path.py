@@ -5,14 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 from fairview.methods.parity import Parity
 from fairview.tuning.holdout import Holdout
 from fairview.tuning.limits import Limit
 from fairview.tuning.trials import Trial, finished
 
-BASES, HOPS, L2 = ("splines", "raw"), (0, 2), (0.001, 0.01, 0.05, 0.2)
+BASES: tuple[Literal["splines", "raw"], ...] = ("splines", "raw")
+HOPS, L2 = (0, 2), (0.001, 0.01, 0.05, 0.2)
 WEIGHTS = (1.0, 3.0, 10.0, 30.0, 100.0)
 PENALTIES = ("energy", "threshold")
 
@@ -46,12 +47,12 @@ def parity_path(
         advance(1)
     best = max(plain, key=lambda trial: trial.auc(holdout.graph.labels, holdout.tuning))
     yield best
-    basis = best.settings["basis"]
+    columns = prepared[best.settings["basis"]]
     for penalty in PENALTIES:
         start = time.perf_counter()
         model = Parity(**best.model.get_params() | {"penalty": penalty})
         for weight, fitted in zip(
-            WEIGHTS, model.path(holdout.design, WEIGHTS, of=weights, prepared=prepared[basis]), strict=True
+            WEIGHTS, model.path(holdout.design, WEIGHTS, of=weights, prepared=columns), strict=True
         ):
             settings = dict(best.settings) | dict.fromkeys(weights, weight) | {"penalty": penalty}
             yield finished(fitted, "parity", settings, holdout, (time.perf_counter() - start) / len(WEIGHTS))

@@ -312,7 +312,16 @@ def _decide(search: Search, limits: tuple[Limit, ...], asked: Mapping[str, Any],
         chosen = int(useful[knee(candidates.val_utility[useful], worst_gap(candidates, limits)[useful])])
     plain = most_useful(candidates)
     others = _other_choices(candidates, limits, confidence) if bounded else []
-    shown, places = candidate_rows(trials, candidates, limits, choice, chosen, plain, confidence)
+    shown, places = candidate_rows(
+        trials,
+        candidates,
+        limits,
+        choice,
+        chosen,
+        plain,
+        [o["candidate"] for o in others if o["candidate"] is not None],
+        confidence,
+    )
     model = None if chosen is None else _model(trials, candidates, chosen)
     evaluations = {} if model is None else _evaluations(model, graph)
     document: dict[str, Any] = {
