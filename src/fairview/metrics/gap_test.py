@@ -34,15 +34,15 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln, xlogy
-from scipy.stats import beta
+from scipy.stats import beta, norm
 
 from fairview.errors import InputError
 
 NUISANCE = 0.0005
 """γ: how unlikely the common rate may be outside the interval that is searched; part of every p-value."""
 
-POINTS = 33
-"""Rates in the first grid of the supremum; it is refined once around the largest value."""
+POINTS = (17, 9)
+"""Rates in the grid of the supremum, and in the finer one around its largest value."""
 
 Array = npt.NDArray[np.float64]
 
@@ -98,15 +98,33 @@ def gap_upper_bound(samples: Sequence[Sample], confidence: float) -> float:
         >>> round(gap_upper_bound([Sample(300, 1000), Sample(310, 1000)], 0.95), 3)
         0.045
     """
-    steps = 1000
-    below, above = int(steps * largest_gap(samples)), steps  # the test never confirms less than what was observed
-    while above - below > 1:
-        middle = (below + above) // 2
-        if gap_p_value(samples, middle / steps) <= 1 - confidence:
-            above = middle
-        else:
-            below = middle
-    return above / steps
+    steps, level = 1000, 1 - confidence
+
+    def confirmed(step: int) -> bool:
+        return step >= steps or (step > 0 and gap_p_value(samples, step / steps) <= level)
+
+    first = int(steps * largest_gap(samples))  # the test never confirms less than what was observed
+    near = next((s for s in range(first + 1, steps) if approximate_p_value(samples, s / steps) <= level), steps)
+    while near > first and confirmed(near - 1):
+        near -= 1
+    while not confirmed(near):
+        near += 1
+    return near / steps
+
+
+def approximate_p_value(samples: Sequence[Sample], limit: float) -> float:
+    """What `gap_p_value` is close to on large samples: Φ of the score statistic, without the search for the supremum.
+
+    Example:
+        >>> round(approximate_p_value([Sample(300, 1000), Sample(310, 1000)], 0.05), 3)
+        0.026
+    """
+    scores = [
+        float(score_statistic(one.positive, other.positive, one.nodes, other.nodes, limit))
+        for pair in combinations(samples, 2)
+        for one, other in (pair, pair[::-1])
+    ]
+    return float(norm.cdf(max(scores)))
 
 
 def largest_gap(samples: Sequence[Sample]) -> float:
@@ -123,13 +141,14 @@ def _one_side(a: Sample, b: Sample, limit: float) -> float:
     if a_high - limit < b_low:  # none are
         return NUISANCE
     low, high = max(b_low, a_low - limit, 0.0), min(b_high, a_high - limit, 1 - limit)
-    size, place = POINTS, 0
-    for _ in range(2):
+    largest = 0.0
+    for size in POINTS:
         rates = np.linspace(low, high, size)
         chances = _chance(a, b, rates, limit)
         place = int(np.argmax(chances))
+        largest = max(largest, float(chances[place]))
         low, high = rates[max(place - 1, 0)], rates[min(place + 1, size - 1)]
-    return min(1.0, float(chances[place]) + NUISANCE)
+    return min(1.0, largest + NUISANCE)
 
 
 def _chance(a: Sample, b: Sample, rates: Array, limit: float) -> Array:

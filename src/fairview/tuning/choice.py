@@ -22,7 +22,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import norm
 
-from fairview.metrics.gap_test import Sample, gap_p_value, gap_upper_bound, largest_gap, score_statistic
+from fairview.metrics.gap_test import (
+    Sample,
+    approximate_p_value,
+    gap_p_value,
+    gap_upper_bound,
+    largest_gap,
+    score_statistic,
+)
 from fairview.tuning.counts import cells_of, positive_counts, utility_of
 from fairview.tuning.holdout import Holdout
 from fairview.tuning.limits import CONDITIONS, Limit
@@ -134,7 +141,6 @@ class Candidates:
         self.tuning_utility, self.val_utility = np.concatenate(tuning), np.concatenate(judged)
         self.expected_rates = {label: np.concatenate(each) for label, each in expected.items()}
         self.positive = {label: np.concatenate(each) for label, each in positive.items()}
-        self._p_values: dict[tuple[int, Limit], Tested] = {}
 
     def __len__(self) -> int:
         return len(self.trials)
@@ -151,14 +157,23 @@ class Candidates:
             "f1": 2 * share / (1 + share) if share >= 0.5 else 0.0,
         }[self.utility]
 
-    def test(self, candidate: int, limit: Limit) -> Tested:
-        """The exact test on the certification nodes."""
-        key = (candidate, limit)
-        if key not in self._p_values:
-            samples = tuple(self._samples(candidate, label) for label in CONDITIONS[limit.gap])
-            p_value = max(gap_p_value(each, limit.limit) for each in samples) if limit.limit is not None else np.nan
-            self._p_values[key] = Tested(limit, max(map(largest_gap, samples)), p_value, samples)
-        return self._p_values[key]
+    def test(self, candidate: int, limit: Limit, *, near: float | None = None) -> Tested:
+        """The test on the certification nodes.
+
+        Args:
+            candidate: which.
+            limit: of which gap.
+            near: a level; where the approximate p-value is far from it on either side, it is taken in place of the
+                exact one. Only the report's look at other limits does so, never a certificate.
+        """
+        samples = tuple(self._samples(candidate, label) for label in CONDITIONS[limit.gap])
+        if limit.limit is None:
+            p_value = np.nan
+        else:
+            p_value = max(approximate_p_value(each, limit.limit) for each in samples) if near else 0.0
+            if near is None or near / 5 < p_value < 5 * near:
+                p_value = max(gap_p_value(each, limit.limit) for each in samples)
+        return Tested(limit, max(map(largest_gap, samples)), p_value, samples)
 
     def _samples(self, candidate: int, label: int | None) -> tuple[Sample, ...]:
         return tuple(self.holdout.samples(self.positive[label][candidate], label, self.population))
@@ -198,14 +213,14 @@ class Candidates:
         least = self.majority_utility + LEAST_GAIN * (best - self.majority_utility)
         return np.flatnonzero((self.tuning_utility >= least) & (best > self.majority_utility))
 
-    def choose(self, limits: Sequence[Limit], confidence: float) -> Choice:
+    def choose(self, limits: Sequence[Limit], confidence: float, *, exact: bool = True) -> Choice:
         """Test the sequence until the first failure, and take the most useful candidate that passed."""
         level = 1 - confidence
         sequence = self.sequence(limits, level)
         tested: list[tuple[Tested, ...]] = []
         certified: list[int] = []
         for candidate in sequence:
-            tested.append(tuple(self.test(candidate, limit) for limit in limits))
+            tested.append(tuple(self.test(candidate, limit, near=None if exact else level) for limit in limits))
             if max(test.p_value for test in tested[-1]) > level:
                 break
             certified.append(candidate)

@@ -393,10 +393,10 @@ def _metrics(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _other_choices(candidates: Candidates, limits: tuple[Limit, ...], confidence: float) -> list[dict[str, Any]]:
-    """What the rule would take at other limits, the same for every gap; the tests are the exact ones."""
+    """What the rule would take at other limits, the same for every gap."""
     rows = []
     for value in OTHER_LIMITS:
-        chosen = candidates.choose([Limit(limit.gap, value) for limit in limits], confidence).chosen
+        chosen = candidates.choose([Limit(limit.gap, value) for limit in limits], confidence, exact=False).chosen
         utility = None if chosen is None else float(candidates.val_utility[chosen])
         rows.append({"limit": value, "candidate": chosen, "utility": utility})
     return rows
