@@ -138,12 +138,14 @@ def test_a_refusal_says_what_was_asked_and_what_would_help(made, tmp_path):
 def test_a_refusal_without_numbers_does_not_invent_them(made, tmp_path):
     tuning = made.tuning(refused=True)
     tuning["refusal"] = {"nearest": None, "certifiable": None, "nodes_at_hand": 40, "nodes_needed": None}
-    frame = frame_of(read_folder(made.write(tmp_path, tune=tuning)))
+    content = read_folder(made.write(tmp_path, tune=tuning))
+    assert "Nodes needed" not in [fact.name for fact in verdict_of(content).facts]
+    frame = frame_of(content)
     assert frame is not None
     parts = dict(frame.parts)
     assert "What was nearest" not in parts
     assert "none of the limits that were looked at could be certified" in parts["What could be certified"][0]
-    assert parts["How many nodes are needed"][0].startswith("How many nodes would be needed is not known.")
+    assert parts["How many nodes are needed"][0].startswith("No number of nodes is known to be enough.")
 
 
 def test_the_knee_promises_nothing(made, tmp_path):

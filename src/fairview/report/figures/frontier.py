@@ -63,10 +63,8 @@ def frontier_figure(tuning: TuningDocument) -> Figure | None:
     gaps = _gaps(tuning)
     panels = [panel for gap in gaps if (panel := _panel(tuning, names, gap, f"limit_{gaps.index(gap)}")) is not None]
     strong = sum(row.on_frontier for row in tuning.frontier)
-    answer = (
-        f"{strong:,} of {plural(len(tuning.frontier), 'candidate')} are on the frontier: no other one is both more "
-    )
-    answer += "useful and more equal."
+    shown = plural(len(tuning.frontier), "candidate")
+    answer = f"{strong:,} of the {shown} shown are on the frontier: no other one is both more useful and more equal."
     return Figure(
         key="frontier",
         heading="Which models are there to choose from?",

@@ -189,7 +189,8 @@ def _facts(tuning: TuningDocument, test: MetricsRow | None) -> tuple[Fact, ...]:
         certifiable = "none" if refusal.certifiable is None else points(refusal.certifiable)
         facts.append(Fact("Could be certified", certifiable, "with the nodes at hand"))
         facts.append(Fact("Nodes at hand", count(refusal.nodes_at_hand), "for the certification"))
-        facts.append(Fact("Nodes needed", count(refusal.nodes_needed), "roughly, for the limit asked for"))
+        if refusal.nodes_needed is not None:
+            facts.append(Fact("Nodes needed", f"{refusal.nodes_needed:,}", "roughly, for the limit asked for"))
     elif (nodes := tuning.nodes.get("certification")) is not None and tuning.limits:
         facts.append(Fact("Nodes of the certification", f"{nodes:,}", "used for nothing else"))
     return tuple(facts)
