@@ -21,7 +21,7 @@ ALLOWED = 0.002
 
 
 def excess(n_a: int, n_b: int, limit: float, level: float) -> tuple[float, float]:
-    """The largest chance of confirming a gap beyond the limit, minus the level: of the exact test, of the approximation.
+    """The largest chance of confirming a gap beyond the limit, minus the level: exact test, approximation.
 
     Both sides are looked at, with 60 rates each.
     """

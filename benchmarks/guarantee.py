@@ -32,7 +32,7 @@ import numpy.typing as npt
 from studies.graphs import Population
 
 import fairview as fv
-from fairview.methods.parity import Prepared
+from fairview.methods.parity_fitting import Prepared
 from fairview.metrics import counts as core
 from fairview.metrics.gap_test import approximate_p_value
 from fairview.tuning.choice import Candidates

@@ -30,10 +30,10 @@ MACHINES = {
     "no AVX-512": {"ATEN_CPU_CAPABILITY": "avx2", "OPENBLAS_CORETYPE": "Haswell"},
     "no AVX": {"ATEN_CPU_CAPABILITY": "default", "OPENBLAS_CORETYPE": "Nehalem"},
 }
-PLAIN = {"learning_rate": 0.03, "selection": "objective"}
+PLAIN: dict[str, Any] = {"learning_rate": 0.03, "selection": "objective"}
 EPOCHS = {"german": 500, "bail-no-time": 100, "credit-small": 100}  # of the plain model
-VIEWS = {"learning_rate_encoder": 0.01, "epochs": 50}
-ENERGY = {"discriminator": "energy", "penalty_sample": 2000}
+VIEWS: dict[str, Any] = {"learning_rate_encoder": 0.01, "epochs": 50}
+ENERGY: dict[str, Any] = {"discriminator": "energy", "penalty_sample": 2000}
 
 
 def models(seed: int, dataset: str = "german") -> dict[str, Any]:

@@ -20,7 +20,7 @@ from fairview.nn.calibration import calibrated_loss
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Vanilla(Penalised, Plain):
+class Vanilla(Plain, Penalised):
     """Encoder and linear classifier, trained on the labels, and on the distance between groups if it has a weight.
 
     Args:
