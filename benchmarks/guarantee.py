@@ -105,7 +105,10 @@ def resplit_once(
     weight = f"{setting.gap}_weight"
     model.statistical_parity_weight = 0.0
     models = model.path(holdout.design, WEIGHTS, of=weight, prepared=prepared)
-    trials = [finished(one, "parity", {weight: w}, holdout, 0.0) for w, one in zip(WEIGHTS, models, strict=True)]
+    trials = [
+        finished(one, "parity", {weight: w}, holdout, 0.0, prepared=prepared)
+        for w, one in zip(WEIGHTS, models, strict=True)
+    ]
     truth = Truth(trials, holdout, setting.gap, fresh)
     for population in ("new", "graph") if setting.gap == "statistical_parity" else ("new",):
         candidates = _candidates(trials, holdout, setting.gap, population)

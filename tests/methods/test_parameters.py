@@ -37,4 +37,4 @@ def test_an_unknown_parameter_is_refused():
 @pytest.mark.parametrize("method", [fv.Vanilla, fv.EDITS, fv.Masking, fv.NIFTY, fv.FairGNN])
 def test_defaults_are_those_of_the_published_runs(method):
     """A base class with parameters of its own must not bring back the defaults of their common base."""
-    assert (method().epochs, method().selection, fv.FairVGNN().epochs) == (1000, "loss", 200)
+    assert (method().epochs, fv.FairVGNN().epochs) == (1000, 200)

@@ -52,7 +52,7 @@ def on_frontier(utility: Array, gap: Array) -> npt.NDArray[np.bool_]:
 
 def most_useful(candidates: Candidates) -> int:
     """The candidate that would be taken without a limit."""
-    return int(np.nanargmax(candidates.tuning_utility))
+    return int(np.nanargmax(candidates.val_utility))
 
 
 def candidate_rows(

@@ -280,14 +280,20 @@ class Candidates:
 
 
 def candidate_thresholds(scores: Array) -> Array:
-    """One half, and the scores that 5, 10, ..., 95 % of the nodes lie above; ascending, below 1.
+    """One half, and thresholds that 5, 10, ..., 95 % of the nodes lie above; ascending, below 1.
+
+    They lie halfway between two scores, so that no node changes sides because of rounding on another machine.
 
     Example:
-        >>> candidate_thresholds(np.linspace(0, 1, 101))[:3].round(2).tolist()
-        [0.05, 0.1, 0.15]
+        >>> candidate_thresholds(np.linspace(0, 1, 101))[:3].round(3).tolist()
+        [0.055, 0.105, 0.155]
     """
-    quantiles = np.quantile(scores, np.arange(1, 20) / 20, method="lower") if len(scores) else np.empty(0)
-    levels = np.unique(np.append(quantiles, 0.5))
+    values = np.unique(scores)
+    if len(values) < 2:
+        return np.array([0.5])
+    places = np.searchsorted(values, np.quantile(scores, np.arange(1, 20) / 20, method="lower"))
+    places = np.minimum(places, len(values) - 2)
+    levels = np.unique(np.append((values[places] + values[places + 1]) / 2, 0.5))
     return np.asarray(levels[(levels >= 0) & (levels < 1)])
 
 

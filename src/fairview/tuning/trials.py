@@ -77,13 +77,20 @@ def fit_trial(model: Estimator, method: str, settings: Mapping[str, Any], holdou
     return finished(model, method, settings, holdout, time.perf_counter() - start)
 
 
-def finished(model: Estimator, method: str, settings: Mapping[str, Any], holdout: Holdout, seconds: float) -> Trial:
-    """The trial of a model that is fitted already.
+def finished(
+    model: Estimator,
+    method: str,
+    settings: Mapping[str, Any],
+    holdout: Holdout,
+    seconds: float,
+    **prepared: Any,
+) -> Trial:
+    """The trial of a model that is fitted already; `prepared` is handed on to its `predict_proba`.
 
     The model's facts then name the graph itself: methods are given a copy of it with labels and groups left blank.
     """
     model.facts_ = Facts.of(holdout.graph, model.facts().channels)
-    scores = np.asarray(model.predict_proba(holdout.graph), dtype=np.float64)[:, 1]
+    scores = np.asarray(model.predict_proba(holdout.graph, **prepared), dtype=np.float64)[:, 1]
     return Trial(method, dict(settings), model, scores, seconds)
 
 
