@@ -74,6 +74,8 @@ def fit_trial(model: Estimator, method: str, settings: Mapping[str, Any], holdou
     """Fit a model to the design graph, and predict the graph as it is."""
     start = time.perf_counter()
     model.fit(holdout.design)
+    if getattr(model, "interrupted_", False):  # Ctrl-C keeps the best epoch so far; a trial must be whole
+        raise KeyboardInterrupt
     return finished(model, method, settings, holdout, time.perf_counter() - start)
 
 
