@@ -122,7 +122,18 @@ def tune(
     methods = [methods] if isinstance(methods, str | type) else list(methods)
     named: list[Encoder] = list(encoders) if isinstance(encoders, list | tuple) else [encoders]  # type: ignore[list-item]
     limits, entries = _checked(
-        max_gap, gaps, confidence, utility, methods, named, trials, minutes, workers, population, group_at_prediction
+        max_gap,
+        gaps,
+        confidence,
+        utility,
+        methods,
+        named,
+        trials,
+        minutes,
+        workers,
+        population,
+        group_at_prediction,
+        seed,
     )
     graph, split_notes = with_default_split(graph)
     _check_graph(graph)
@@ -179,6 +190,7 @@ def _checked(
     workers: int,
     population: str,
     group_at_prediction: bool,
+    seed: int,
 ) -> tuple[tuple[Limit, ...], list[MethodEntry]]:
     """Every problem of the request at once."""
     problems = Problems()
@@ -193,8 +205,10 @@ def _checked(
         problems.add(f"{option('population')}: '{population}'; expected 'new' or 'graph'.")
     if trials is not None and minutes is not None:
         problems.add(f"give {option('trials')} or {option('minutes')}, not both.")
-    if trials is not None and trials < 0:
-        problems.add(f"{option('trials')}: {trials}; expected 0 or more.")
+    if trials is not None and (not isinstance(trials, int) or trials < 0):
+        problems.add(f"{option('trials')}: {trials}; expected a whole number, 0 or more.")
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        problems.add(f"{option('seed')}: {seed!r}; expected a whole number, at least 0.")
     if minutes is not None and not minutes > 0:
         problems.add(f"{option('minutes')}: {minutes:g}; expected more than 0.")
     if workers < 1:
@@ -210,6 +224,8 @@ def _checked(
             entry = resolve_method(method)
             entries.append(entry)
             _check_method(entry, group_at_prediction)
+    if trials == 0 and entries and all(entry.name != "parity" for entry in entries):
+        problems.add(f"{option('trials')}: 0; without the method 'parity' there is nothing to try.")
     problems.raise_if_any()
     return limits, list({entry.name: entry for entry in entries}.values())
 
@@ -224,6 +240,11 @@ def _check_method(entry: MethodEntry, group_at_prediction: bool) -> None:
         raise InputError(
             f"{option('methods')}: {entry.words} declares no search_space, so that there is nothing to try. Give its "
             "class one, a dictionary from parameters to values, or leave it out."
+        )
+    if getattr(entry.method, "tensors", Estimator.tensors) is Estimator.tensors:
+        raise InputError(
+            f"{option('methods')}: {entry.words} can't be saved, and a certificate is for a saved model. Derive it from "
+            "fairview.Estimator, and add tensors() and restore(tensors, facts)."
         )
 
 
