@@ -432,7 +432,8 @@ def _refusal(
 ) -> dict[str, Any]:
     """Why there is no model, what was nearest, and what would help."""
     at_hand = sum(len(candidates.holdout.certifying(label)) for label in candidates.conditions)
-    certifiable = next((row["limit"] for row in others if row["candidate"] is not None), None)
+    asked = min((float(test.limit.limit or 0) for tests in choice.tested[:1] for test in tests), default=0.0)
+    certifiable = next((row["limit"] for row in others if row["candidate"] is not None and row["limit"] > asked), None)
     if not choice.tested:
         reason = "No candidate is more useful than the majority answer, so that there is nothing to certify."
         return {"refused": reason, "refusal": _no_nearest(certifiable, at_hand)}
