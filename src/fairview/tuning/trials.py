@@ -85,8 +85,13 @@ def finished(model: Estimator, method: str, settings: Mapping[str, Any], holdout
     The model's facts then name the graph itself: methods are given a copy of it with labels and groups left blank.
     """
     model.facts_ = Facts.of(holdout.graph, model.facts().channels)
-    scores = np.asarray(model.predict_proba(holdout.graph), dtype=np.float64)[:, 1]
-    return Trial(method, dict(settings), model, scores, seconds)
+    found = np.asarray(model.predict_proba(holdout.graph), dtype=np.float64)
+    if found.shape != (holdout.graph.num_nodes, 2) or not ((found >= 0) & (found <= 1)).all():
+        raise InputError(
+            f"predict_proba: no probabilities of shape ({holdout.graph.num_nodes}, 2): one row per node, negative and "
+            "positive class."
+        )
+    return Trial(method, dict(settings), model, found[:, 1], seconds)
 
 
 # --- on disk ----------------------------------------------------------------------------------------------------------
