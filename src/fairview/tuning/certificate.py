@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ import numpy.typing as npt
 from fairview._version import __version__
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError
+from fairview.methods.estimator import Estimator
+from fairview.methods.model_files import load_model
 from fairview.metrics.gap_test import Sample, gap_p_value, largest_gap
 from fairview.tuning.choice import Tested, as_json
 from fairview.tuning.holdout import Holdout, hold_out
@@ -113,12 +115,15 @@ def nodes_sha256(holdout: Holdout) -> str:
     return digest.hexdigest()
 
 
-def check_certificate(folder: str | Path, graph: NodeGraph | None = None) -> list[str]:
+def check_certificate(
+    folder: str | Path, graph: NodeGraph | None = None, load: Callable[[Path], Estimator] = load_model
+) -> list[str]:
     """What is wrong with the certificate of a run folder; nothing if the list is empty.
 
     Args:
         folder: with `certificate.json` and `model.json`.
         graph: that the model was tuned on; with it, the counts are made again from the model's scores.
+        load: reads the model.
     """
     folder = Path(folder)
     document = _read(folder / NAME)
@@ -136,7 +141,7 @@ def check_certificate(folder: str | Path, graph: NodeGraph | None = None) -> lis
         for limit in document["limits"]:
             problems += _check_limit(limit)
         if graph is not None:
-            problems += _check_counts(folder, document, graph)
+            problems += _check_counts(load(folder), document, graph)
     except (OSError, KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         problems.append(f"{NAME}: is not a whole certificate ({type(error).__name__}: {error}).")
     return problems
@@ -164,7 +169,9 @@ def _check_limit(limit: Mapping[str, Any]) -> list[str]:
     for name in ("estimate", "upper_bound", "nodes"):
         if not np.isclose(counted[name], limit[name], rtol=1e-6, atol=1e-9):
             words = name.replace("_", " ")
-            problems.append(f"{NAME}: {limit['gap']}: its {words} is {limit[name]:g}, the counts give {counted[name]:g}.")
+            problems.append(
+                f"{NAME}: {limit['gap']}: its {words} is {limit[name]:g}, the counts give {counted[name]:g}."
+            )
     if not np.isclose(p_value, limit["p_value"], rtol=1e-6, atol=1e-9):
         problems.append(f"{NAME}: {limit['gap']}: its p-value is {limit['p_value']:g}, the counts give {p_value:g}.")
     if p_value > 1 - limit["confidence"] + 1e-9:
@@ -172,15 +179,12 @@ def _check_limit(limit: Mapping[str, Any]) -> list[str]:
     return problems
 
 
-def _check_counts(folder: Path, document: Mapping[str, Any], graph: NodeGraph) -> list[str]:
-    from fairview.methods.model_files import load_model
-
+def _check_counts(model: Estimator, document: Mapping[str, Any], graph: NodeGraph) -> list[str]:
     if graph.sha256 != document["graph_sha256"]:
         return [f"{NAME}: it is of another graph than the one given."]
     holdout = hold_out(graph, seed=document["seed"])
     if nodes_sha256(holdout) != document["nodes_sha256"]:
         return [f"{NAME}: its certification nodes are not those that its seed gives."]
-    model = load_model(folder)
     positive = np.asarray(model.predict_proba(graph))[:, 1] > document["threshold"]
     problems = []
     for limit in document["limits"]:

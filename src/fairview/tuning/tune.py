@@ -243,8 +243,8 @@ def _check_method(entry: MethodEntry, group_at_prediction: bool) -> None:
         )
     if getattr(entry.method, "tensors", Estimator.tensors) is Estimator.tensors:
         raise InputError(
-            f"{option('methods')}: {entry.words} can't be saved, and a certificate is for a saved model. Derive it from "
-            "fairview.Estimator, and add tensors() and restore(tensors, facts)."
+            f"{option('methods')}: {entry.words} can't be saved, and a certificate is for a saved model. Derive it "
+            "from fairview.Estimator, and add tensors() and restore(tensors, facts)."
         )
 
 
