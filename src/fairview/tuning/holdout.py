@@ -153,9 +153,8 @@ def check_certifiable(holdout: Holdout, limits: tuple[Limit, ...]) -> None:
 
 def _unlabelled_elsewhere(holdout: Holdout) -> bool:
     """Whether there are unlabelled nodes, and none that certifies."""
-    graph = holdout.graph
-    unlabelled = ~graph.labelled & (graph.sensitive != UNKNOWN)
-    return bool(unlabelled.any()) and not len(holdout.everybody)
+    unlabelled = ~holdout.graph.labelled & (holdout.graph.sensitive != UNKNOWN)
+    return bool(unlabelled.any()) and not unlabelled[holdout.everybody].any()
 
 
 def _any(masks: dict[str, npt.NDArray[np.bool_]], graph: NodeGraph) -> npt.NDArray[np.bool_]:

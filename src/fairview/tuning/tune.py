@@ -185,12 +185,12 @@ def _checked(
     utility: str,
     methods: Sequence[Any],
     encoders: Sequence[Encoder],
-    trials: int | None,
+    trials: Any,
     minutes: float | None,
     workers: int,
     population: str,
     group_at_prediction: bool,
-    seed: int,
+    seed: Any,
 ) -> tuple[tuple[Limit, ...], list[MethodEntry]]:
     """Every problem of the request at once."""
     problems = Problems()
