@@ -271,7 +271,7 @@ def _begin(folder: Path, study: dict[str, Any], *, resume: bool) -> None:
     try:
         known = json.loads(path.read_text(encoding="utf-8"))
         different = sorted(name for name, value in study.items() if known.get(name) != value)
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         raise InputError(f"{path}: can't be read. Use another {option('folder')}, or remove this one.") from None
     if different:
         raise InputError(
