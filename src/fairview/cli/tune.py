@@ -190,6 +190,11 @@ def _limits(max_gap: float | None, gaps: list[str]) -> dict[str, Any]:
     if any("=" in text for text in gaps):
         if without := [name for name, limit in named.items() if limit is None]:
             raise InputError(f"--gap {without[0]}: it has no limit; give it one, or pass --max-gap.")
+        if max_gap is not None and all("=" in text for text in gaps):
+            raise InputError(
+                f"--max-gap {max_gap:g}: every --gap has a limit of its own. Name the gap that it is for, with --gap, "
+                "or leave it out."
+            )
         return {"max_gap": named}
     return {"max_gap": max_gap, "gaps": list(named) or None}
 

@@ -20,6 +20,8 @@ def verify(
     dataset: Annotated[
         str | None, typer.Option(help="The known dataset that it was made of; or give --nodes and the other options.")
     ] = None,
+    method: options.RunMethod = None,
+    encoder: options.RunEncoder = None,
     data_dir: options.DataDir = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
@@ -36,19 +38,22 @@ def verify(
 
         fairview verify tuned/own --nodes people.csv --edges links.csv --label approved --sensitive gender
     """
+    from fairview.methods.registry import resolve_method
     from fairview.tuning.verify import verify as check
 
     if dataset is not None and tables["nodes"] is not None:
         raise InputError("give either --dataset or --nodes.")
     graph = chosen_graph(dataset, data_dir, tables) if dataset is not None or tables["nodes"] is not None else None
-    result = check(folder, graph)
+    options.import_from_here(method, encoder)
+    kind = None if method is None else resolve_method(method).method
+    result = check(folder, graph, method=kind, encoder=encoder)
     if format is Format.JSON:
         print_json(result.to_dict())
     else:
         for problem in result.problems:
             typer.echo(printable(problem))
         looked_at = ", ".join(result.checked)
-        how = "counts made again from the data" if graph is not None else "without the data"
+        how = "counts made again from the data" if result.recounted else "no counts made again"
         typer.echo(printable(f"{'ok' if result.ok else 'NOT ok'}: {looked_at} ({how})"))
     if not result.ok:
         raise typer.Exit(3)

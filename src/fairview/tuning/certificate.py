@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,12 @@ import numpy.typing as npt
 from fairview._version import __version__
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError
-from fairview.metrics.gap_test import Sample, gap_p_value
+from fairview.methods.estimator import Estimator
+from fairview.methods.model_files import load_model
+from fairview.metrics.gap_test import Sample, gap_p_value, largest_gap
 from fairview.tuning.choice import Tested, as_json
 from fairview.tuning.holdout import Holdout, hold_out
-from fairview.tuning.limits import CONDITIONS
+from fairview.tuning.limits import CONDITIONS, Limit
 
 NAME = "certificate.json"
 
@@ -90,7 +92,7 @@ def certificate(
         "kind": "certificate",
         "version": 1,
         "statement": statement(tests, confidence),
-        "limits": [as_json(test, confidence) | {"groups": _groups(test, holdout.graph)} for test in tests],
+        "limits": [as_json(test, confidence) | {"groups": _groups(test.samples, holdout.graph)} for test in tests],
         "model_sha256": model_sha256,
         "graph_sha256": holdout.graph.sha256,
         "nodes_sha256": nodes_sha256(holdout),
@@ -113,12 +115,15 @@ def nodes_sha256(holdout: Holdout) -> str:
     return digest.hexdigest()
 
 
-def check_certificate(folder: str | Path, graph: NodeGraph | None = None) -> list[str]:
+def check_certificate(
+    folder: str | Path, graph: NodeGraph | None = None, load: Callable[[Path], Estimator] = load_model
+) -> list[str]:
     """What is wrong with the certificate of a run folder; nothing if the list is empty.
 
     Args:
         folder: with `certificate.json` and `model.json`.
         graph: that the model was tuned on; with it, the counts are made again from the model's scores.
+        load: reads the model.
     """
     folder = Path(folder)
     document = _read(folder / NAME)
@@ -126,6 +131,7 @@ def check_certificate(folder: str | Path, graph: NodeGraph | None = None) -> lis
         return [document]
     problems = []
     try:
+        problems += _check_statement(document)
         model = (folder / "model.json").read_bytes()
         if hashlib.sha256(model).hexdigest() != document["model_sha256"]:
             problems.append(f"{NAME}: it is of another model than model.json; refitting or changing a model voids it.")
@@ -135,17 +141,37 @@ def check_certificate(folder: str | Path, graph: NodeGraph | None = None) -> lis
         for limit in document["limits"]:
             problems += _check_limit(limit)
         if graph is not None:
-            problems += _check_counts(folder, document, graph)
-    except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
+            problems += _check_counts(load(folder), document, graph)
+    except (OSError, KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         problems.append(f"{NAME}: is not a whole certificate ({type(error).__name__}: {error}).")
     return problems
+
+
+def _check_statement(document: Mapping[str, Any]) -> list[str]:
+    """The sentence that people read, against the limits."""
+    limits = document["limits"]
+    if not limits:
+        return [f"{NAME}: it names no limit."]
+    tests = [Tested(Limit(each["gap"], each["limit"]), each["estimate"], each["p_value"], ()) for each in limits]
+    same = document["statement"] == statement(tests, limits[0]["confidence"])
+    return [] if same else [f"{NAME}: its statement is not what its limits say."]
 
 
 def _check_limit(limit: Mapping[str, Any]) -> list[str]:
     problems = []
     conditions = zip(CONDITIONS[limit["gap"]], limit["groups"], strict=True)
-    samples = [[Sample(row["positive"], row["nodes"], row["population"]) for row in rows] for _, rows in conditions]
+    samples = tuple(
+        tuple(Sample(row["positive"], row["nodes"], row["population"]) for row in rows) for _, rows in conditions
+    )
     p_value = max(gap_p_value(each, limit["limit"]) for each in samples)
+    tested = Tested(Limit(limit["gap"], limit["limit"]), max(map(largest_gap, samples)), p_value, samples)
+    counted = as_json(tested, limit["confidence"])
+    for name in ("estimate", "upper_bound", "nodes"):
+        if not np.isclose(counted[name], limit[name], rtol=1e-6, atol=1e-9):
+            words = name.replace("_", " ")
+            problems.append(
+                f"{NAME}: {limit['gap']}: its {words} is {limit[name]:g}, the counts give {counted[name]:g}."
+            )
     if not np.isclose(p_value, limit["p_value"], rtol=1e-6, atol=1e-9):
         problems.append(f"{NAME}: {limit['gap']}: its p-value is {limit['p_value']:g}, the counts give {p_value:g}.")
     if p_value > 1 - limit["confidence"] + 1e-9:
@@ -153,40 +179,33 @@ def _check_limit(limit: Mapping[str, Any]) -> list[str]:
     return problems
 
 
-def _check_counts(folder: Path, document: Mapping[str, Any], graph: NodeGraph) -> list[str]:
-    from fairview.methods.model_files import load_model
-
+def _check_counts(model: Estimator, document: Mapping[str, Any], graph: NodeGraph) -> list[str]:
     if graph.sha256 != document["graph_sha256"]:
         return [f"{NAME}: it is of another graph than the one given."]
     holdout = hold_out(graph, seed=document["seed"])
     if nodes_sha256(holdout) != document["nodes_sha256"]:
         return [f"{NAME}: its certification nodes are not those that its seed gives."]
-    model = load_model(folder)
     positive = np.asarray(model.predict_proba(graph))[:, 1] > document["threshold"]
     problems = []
     for limit in document["limits"]:
-        told = [{row["group"]: row["positive"] for row in rows} for rows in limit["groups"]]
-        if told != [_positive(positive, holdout, label) for label in CONDITIONS[limit["gap"]]]:
+        counted = [_counted(positive, holdout, label, document["population"]) for label in CONDITIONS[limit["gap"]]]
+        if limit["groups"] != _groups(counted, graph):
             problems.append(f"{NAME}: {limit['gap']}: the model's predictions give other counts.")
     return problems
 
 
-def _positive(positive: npt.NDArray[np.bool_], holdout: Holdout, label: int | None) -> dict[str, int]:
+def _counted(positive: npt.NDArray[np.bool_], holdout: Holdout, label: int | None, population: str) -> list[Sample]:
     rows, graph = holdout.certifying(label), holdout.graph
-    codes = graph.sensitive[rows]
-    return {
-        name: int(positive[rows[codes == code]].sum())
-        for code, name in enumerate(graph.groups)
-        if (codes == code).any()
-    }
+    counts = np.bincount(graph.sensitive[rows[positive[rows]]], minlength=len(graph.groups))
+    return holdout.samples(counts, label, population)
 
 
-def _groups(test: Tested, graph: NodeGraph) -> list[list[dict[str, Any]]]:
+def _groups(conditions: Sequence[Sequence[Sample]], graph: NodeGraph) -> list[list[dict[str, Any]]]:
     """The counts of each group, a list for each label among which the gap compares them."""
     names = [name for name, size in graph.group_sizes.items() if size]
     return [
         [{"group": name, **dataclasses.asdict(sample)} for name, sample in zip(names, samples, strict=True)]
-        for samples in test.samples
+        for samples in conditions
     ]
 
 

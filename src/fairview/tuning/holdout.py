@@ -126,18 +126,35 @@ def hold_out(graph: NodeGraph, *, seed: int) -> Holdout:
 
 
 def check_certifiable(holdout: Holdout, limits: tuple[Limit, ...]) -> None:
-    """Every group needs nodes that certify each limit."""
+    """Both labels need nodes that rank, and every group needs nodes that certify each limit."""
+    labels = np.unique(holdout.graph.labels[holdout.tuning])
+    if len(labels) < 2:
+        raise InputError(
+            f"tune: {TUNING_SHARE:.0%} of the val split rank the models, and these {len(holdout.tuning):,} nodes don't "
+            "have both labels. Give the val split more nodes."
+        )
     groups = [code for code, size in enumerate(holdout.graph.group_sizes.values()) if size]
     for limit in limits:
         for label in CONDITIONS[limit.gap]:
             codes = holdout.graph.sensitive[holdout.certifying(label)]
             for code in groups:
                 if not (codes == code).any():
+                    if label is None and _unlabelled_elsewhere(holdout):
+                        raise InputError(
+                            "tune: all nodes without a label are in the train or the test split, so that none of them "
+                            f"is left to certify the {limit.words} for them. Take some of them out of the splits."
+                        )
                     which = {None: "", 1: " with a positive label", 0: " with a negative label"}[label]
                     raise InputError(
                         f"tune: no node{which} of group '{holdout.graph.groups[code]}' is left to certify the "
                         f"{limit.words}. Give the val split more nodes of that group."
                     )
+
+
+def _unlabelled_elsewhere(holdout: Holdout) -> bool:
+    """Whether there are unlabelled nodes, and none that certifies."""
+    unlabelled = ~holdout.graph.labelled & (holdout.graph.sensitive != UNKNOWN)
+    return bool(unlabelled.any()) and not unlabelled[holdout.everybody].any()
 
 
 def _any(masks: dict[str, npt.NDArray[np.bool_]], graph: NodeGraph) -> npt.NDArray[np.bool_]:
@@ -159,6 +176,7 @@ def _in_proportion(graph: NodeGraph, rows: Rows, draw: np.random.Generator) -> R
     known = graph.sensitive != UNKNOWN
     kinds = {label: rows[graph.labels[rows] == label] for label in (UNKNOWN, 0, 1)}
     totals = {label: int(((graph.labels == label) & known).sum()) for label in kinds}
-    scale = min((len(kinds[label]) / total for label, total in totals.items() if total), default=0.0)
+    # a kind of which none certifies counts as half a node: a handful of nodes elsewhere is no reason to certify nothing
+    scale = min((max(len(kinds[label]), 0.5) / total for label, total in totals.items() if total), default=0.0)
     chosen = [draw.permutation(kinds[label])[: round(scale * total)] for label, total in totals.items()]
     return np.sort(np.concatenate(chosen))

@@ -69,6 +69,8 @@ def read_limits(max_gap: float | Mapping[str, float] | None, gaps: Sequence[str]
     else:
         names = names or ["statistical_parity"]
         by_gap = dict.fromkeys(names, max_gap)
+    if not names:
+        problems.add(f"{option('max_gap')}: names no gap; expected at least one, such as 'statistical_parity'.")
     for name in names:
         if name not in CONDITIONS:
             problems.add(f"{option('gap')}: no gap '{name}' has a test.{did_you_mean(name, list(CONDITIONS))}")

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import optuna
 
-from fairview.errors import FairviewError
+from fairview.errors import FairviewError, in_one_line
 from fairview.methods.encoder_spec import Encoder, encoder_entry, unfitted
-from fairview.methods.registry import MethodEntry
+from fairview.methods.registry import METHODS, MethodEntry
 from fairview.tuning.choice import Candidates
 from fairview.tuning.holdout import Holdout
 from fairview.tuning.limits import Limit
@@ -206,6 +206,10 @@ def fit_task(task: Task, holdout: Holdout) -> Trial | Failure:
         trial = fit_trial(model, method, settings, holdout)
     except FairviewError as error:
         return Failure.of(error, method, settings)
+    except Exception as error:
+        if method in METHODS:
+            raise
+        return Failure(method, settings, f"it raised {type(error).__name__}: {in_one_line(error)}")
     if folder is not None:
         save_trial(trial, trial_folder(folder, task.number))
     return trial

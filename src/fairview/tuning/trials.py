@@ -74,6 +74,8 @@ def fit_trial(model: Estimator, method: str, settings: Mapping[str, Any], holdou
     """Fit a model to the design graph, and predict the graph as it is."""
     start = time.perf_counter()
     model.fit(holdout.design)
+    if getattr(model, "interrupted_", False):  # Ctrl-C keeps the best epoch so far; a trial must be whole
+        raise KeyboardInterrupt
     return finished(model, method, settings, holdout, time.perf_counter() - start)
 
 
@@ -90,8 +92,13 @@ def finished(
     The model's facts then name the graph itself: methods are given a copy of it with labels and groups left blank.
     """
     model.facts_ = Facts.of(holdout.graph, model.facts().channels)
-    scores = np.asarray(model.predict_proba(holdout.graph, **prepared), dtype=np.float64)[:, 1]
-    return Trial(method, dict(settings), model, scores, seconds)
+    found = np.asarray(model.predict_proba(holdout.graph, **prepared), dtype=np.float64)
+    if found.shape != (holdout.graph.num_nodes, 2) or not ((found >= 0) & (found <= 1)).all():
+        raise InputError(
+            f"predict_proba: no probabilities of shape ({holdout.graph.num_nodes}, 2): one row per node, negative and "
+            "positive class."
+        )
+    return Trial(method, dict(settings), model, found[:, 1], seconds)
 
 
 # --- on disk ----------------------------------------------------------------------------------------------------------

@@ -125,7 +125,18 @@ def tune(
     methods = [methods] if isinstance(methods, str | type) else list(methods)
     named = _encoders(encoders, graph)
     limits, entries = _checked(
-        max_gap, gaps, confidence, utility, methods, named, trials, minutes, workers, population, group_at_prediction
+        max_gap,
+        gaps,
+        confidence,
+        utility,
+        methods,
+        named,
+        trials,
+        minutes,
+        workers,
+        population,
+        group_at_prediction,
+        seed,
     )
     graph, split_notes = with_default_split(graph)
     _check_graph(graph)
@@ -177,11 +188,12 @@ def _checked(
     utility: str,
     methods: Sequence[Any],
     encoders: Sequence[Encoder],
-    trials: int | None,
+    trials: Any,
     minutes: float | None,
     workers: int,
     population: str,
     group_at_prediction: bool,
+    seed: Any,
 ) -> tuple[tuple[Limit, ...], list[MethodEntry]]:
     """Every problem of the request at once."""
     problems = Problems()
@@ -196,8 +208,10 @@ def _checked(
         problems.add(f"{option('population')}: '{population}'; expected 'new' or 'graph'.")
     if trials is not None and minutes is not None:
         problems.add(f"give {option('trials')} or {option('minutes')}, not both.")
-    if trials is not None and trials < 0:
-        problems.add(f"{option('trials')}: {trials}; expected 0 or more.")
+    if trials is not None and (not isinstance(trials, int) or trials < 0):
+        problems.add(f"{option('trials')}: {trials}; expected a whole number, 0 or more.")
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        problems.add(f"{option('seed')}: {seed!r}; expected a whole number, at least 0.")
     if minutes is not None and not minutes > 0:
         problems.add(f"{option('minutes')}: {minutes:g}; expected more than 0.")
     if workers < 1:
@@ -213,6 +227,8 @@ def _checked(
             entry = resolve_method(method)
             entries.append(entry)
             _check_method(entry, group_at_prediction)
+    if trials == 0 and entries and all(entry.name != "parity" for entry in entries):
+        problems.add(f"{option('trials')}: 0; without the method 'parity' there is nothing to try.")
     problems.raise_if_any()
     return limits, list({entry.name: entry for entry in entries}.values())
 
@@ -233,6 +249,11 @@ def _check_method(entry: MethodEntry, group_at_prediction: bool) -> None:
         raise InputError(
             f"{option('methods')}: {entry.words} declares no search_space, so that there is nothing to try. Give its "
             "class one, a dictionary from parameters to values, or leave it out."
+        )
+    if getattr(entry.method, "tensors", Estimator.tensors) is Estimator.tensors:
+        raise InputError(
+            f"{option('methods')}: {entry.words} can't be saved, and a certificate is for a saved model. Derive it "
+            "from fairview.Estimator, and add tensors() and restore(tensors, facts)."
         )
 
 
@@ -259,7 +280,7 @@ def _begin(folder: Path, study: dict[str, Any], *, resume: bool) -> None:
     try:
         known = json.loads(path.read_text(encoding="utf-8"))
         different = sorted(name for name, value in study.items() if known.get(name) != value)
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         raise InputError(f"{path}: can't be read. Use another {option('folder')}, or remove this one.") from None
     if different:
         raise InputError(
@@ -426,7 +447,8 @@ def _refusal(
 ) -> dict[str, Any]:
     """Why there is no model, what was nearest, and what would help."""
     at_hand = sum(len(candidates.holdout.certifying(label)) for label in candidates.conditions)
-    certifiable = next((row["limit"] for row in others if row["candidate"] is not None), None)
+    asked = min((float(test.limit.limit or 0) for tests in choice.tested[:1] for test in tests), default=0.0)
+    certifiable = next((row["limit"] for row in others if row["candidate"] is not None and row["limit"] > asked), None)
     if not choice.tested:
         reason = "No candidate is more useful than the majority answer, so that there is nothing to certify."
         return {"refused": reason, "refusal": _no_nearest(certifiable, at_hand)}

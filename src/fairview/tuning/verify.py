@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
 from fairview.errors import FairviewError, InputError, in_one_line
+from fairview.methods.encoder_spec import Encoder
 from fairview.methods.model_files import load_model
 from fairview.tuning.certificate import NAME, check_certificate
 
@@ -22,24 +24,34 @@ class Verification:
         ok: nothing is wrong.
         problems: what is.
         checked: what was looked at.
+        recounted: whether the certificate's counts were made again from the data.
     """
 
     ok: bool
     problems: tuple[str, ...]
     checked: tuple[str, ...]
+    recounted: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         return asdict(self)
 
 
-def verify(folder: str | Path, graph: NodeGraph | None = None) -> Verification:
+def verify(
+    folder: str | Path,
+    graph: NodeGraph | None = None,
+    *,
+    method: type | None = None,
+    encoder: Encoder | None = None,
+) -> Verification:
     """Check the model and the certificate of a run or tuning folder.
 
     Args:
         folder: of a run, or of a tuning, whose `run` is checked.
         graph: that the model was tuned on. With it the certification nodes are drawn again, and the counts behind the
             certificate are made again from the model's predictions.
+        method: for a model of a class of your own that is not registered, that class.
+        encoder: for a model with a module of your own, as in `load_model`.
 
     Raises:
         InputError: there is nothing in the folder that could be checked.
@@ -47,6 +59,8 @@ def verify(folder: str | Path, graph: NodeGraph | None = None) -> Verification:
     folder = Path(folder)
     problems: list[str] = []
     checked: list[str] = []
+    recounted = False
+    load = partial(load_model, method=method, encoder=encoder)
     run = folder
     if (folder / "tune.json").exists():
         run = folder / "run"
@@ -55,16 +69,18 @@ def verify(folder: str | Path, graph: NodeGraph | None = None) -> Verification:
     if (run / "model.json").exists():
         checked += ["model.json", "model.safetensors"]
         try:
-            load_model(run)
+            load(run)
         except FairviewError as error:
             problems.append(in_one_line(error))
     if (run / NAME).exists():
-        given = None if graph is None else with_default_split(graph)[0]
-        problems += check_certificate(run, None if problems else given)
+        recounted = graph is not None and not problems
+        problems += check_certificate(
+            run, with_default_split(graph)[0] if graph is not None and recounted else None, load
+        )
         checked.append(NAME)
     if not checked:
         raise InputError(f"{folder}: nothing to verify. Looked for tune.json, model.json and {NAME}.")
-    return Verification(not problems, tuple(problems), tuple(checked))
+    return Verification(not problems, tuple(problems), tuple(checked), recounted)
 
 
 def _tuning(folder: Path, run: Path) -> list[str]:
