@@ -1,6 +1,6 @@
 """Make the pictures of the docs from a run and a tuning folder, with Chromium.
 
-`python docs/pictures/make.py runs/german tuned/people`; `tuned/people` is that of the tutorial "From a limit to a model".
+`python docs/pictures/make.py runs/german tuned/people`; the tutorial "From a limit to a model" makes `tuned/people`.
 """
 
 from __future__ import annotations
