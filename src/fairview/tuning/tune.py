@@ -446,7 +446,8 @@ def _refusal(
     places: Mapping[int, int],
 ) -> dict[str, Any]:
     """Why there is no model, what was nearest, and what would help."""
-    at_hand = sum(len(candidates.holdout.certifying(label)) for label in candidates.conditions)
+    rows = [candidates.holdout.certifying(label) for label in candidates.conditions]
+    at_hand = len(np.unique(np.concatenate(rows)))
     asked = min((float(test.limit.limit or 0) for tests in choice.tested[:1] for test in tests), default=0.0)
     certifiable = next((row["limit"] for row in others if row["candidate"] is not None and row["limit"] > asked), None)
     if not choice.tested:
