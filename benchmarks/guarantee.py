@@ -146,6 +146,7 @@ class Truth:
     def __init__(self, trials: list[Trial], holdout: Holdout, gap: str, fresh: fv.NodeGraph | None) -> None:
         self.trials, self.graph, self.rows, self.gap = trials, holdout.graph, holdout.unseen, gap
         self.fresh = fresh
+        self._fresh_scores: dict[int, npt.NDArray[np.float64]] = {}
         self._gaps: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None
 
     def of(self, taken: Taken | None, limit: float, oracle: float) -> dict[str, Any]:
@@ -155,7 +156,10 @@ class Truth:
         gap, utility = measured(self.trials[number].scores, threshold, self.graph, self.rows, self.gap)
         line = {"refused": False, "gap": gap, "above": bool(gap > limit), "utility": utility, "oracle": oracle}
         if self.fresh is not None:
-            scores = np.asarray(self.trials[number].model.predict_proba(self.fresh), dtype=np.float64)[:, 1]
+            if number not in self._fresh_scores:
+                found = self.trials[number].model.predict_proba(self.fresh)
+                self._fresh_scores[number] = np.asarray(found, dtype=np.float64)[:, 1]
+            scores = self._fresh_scores[number]
             fresh_gap, _ = measured(scores, threshold, self.fresh, np.arange(self.fresh.num_nodes), self.gap)
             line |= {"fresh_gap": fresh_gap, "fresh_above": bool(fresh_gap > limit)}
         return line

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
+from fairview.errors import InputError
+
 if TYPE_CHECKING:
     from fairview.methods.estimator import Estimator
 
@@ -76,6 +78,10 @@ def load_run(run: Path, method: str | None, encoder: str | None) -> Estimator:
     from fairview.methods.registry import resolve_method
 
     import_from_here(method, encoder)
+    if (run / "tune.json").is_file():
+        if not (run / "run").is_dir():
+            raise InputError(f"{run}: holds a refusal, and no model.")
+        run = run / "run"
     return load_model(run, method=None if method is None else resolve_method(method).method, encoder=encoder)
 
 

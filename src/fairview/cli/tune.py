@@ -124,44 +124,33 @@ def tune(
 
 
 def print_tuning(document: dict[str, Any], out: Path) -> None:
-    """The decision, its tests, and the frontier."""
+    """The decision in a sentence, its tests and their conditions, and the frontier."""
     chosen, columns = document["chosen"], metric_columns()
     if chosen is not None:
-        rows = [
-            [split, *(percent(metrics.get(name)) for name in columns)] for split, metrics in document["metrics"].items()
-        ]
+        typer.echo(printable(_decision(document)))
+        rows = [[split, *(percent(of[name]) for name in columns)] for split, of in document["metrics"].items()]
         plain = document["yardsticks"][1]["metrics"]
-        rows.append(["val, without a limit", *(percent(plain.get(name)) for name in columns)])
-        caption = "Percent. Gaps: 0 means equal."
-        title = f"{document['graph']['source']}: {chosen['label']}, threshold {chosen['threshold']:.3f}"
-        print_table(title, ["nodes", *columns.values()], rows, caption=caption)
-        tests = [
-            [
-                limit["gap"].replace("_", " "),
-                percent(limit["limit"]),
-                percent(limit["estimate"]),
-                percent(limit["upper_bound"]),
-                f"{limit['p_value']:.4f}",
-                f"{limit['nodes']:,}",
-            ]
-            for limit in chosen["limits"]
-        ]
-        if tests:
-            held = f"Certified with {100 * document['confidence']:g} % confidence"
-            heads = ["gap", "limit", "observed", "upper bound", "p-value", "nodes"]
-            conditions = "\n".join(f"- {sentence}" for sentence in document["conditions"])
-            print_table(held, heads, tests, caption=f"It holds under these conditions:\n{conditions}")
-    frontier = [row for row in document["frontier"] if row["on_frontier"]][:_SHOWN]
+        rows.append(["val, the most useful without a limit", *(percent(plain[name]) for name in columns)])
+        print_table("The chosen model", ["nodes", *columns.values()], rows, caption="Percent. Gaps: 0 means equal.")
+        _print_tests(document)
+    frontier = [
+        (place, row)
+        for place, row in enumerate(document["frontier"])
+        if row["on_frontier"] or _is_chosen(place, chosen)
+    ]
+    shown = [pair for number, pair in enumerate(frontier) if number < _SHOWN or _is_chosen(pair[0], chosen)]
     cells = [
         [
-            row["label"] + (" †" if row["group_at_prediction"] else ""),
+            ("* " if _is_chosen(place, chosen) else "") + row["label"] + (" †" if row["group_at_prediction"] else ""),
             f"{row['threshold']:.3f}",
             *(percent(row["metrics"].get(name)) for name in columns),
         ]
-        for row in frontier
+        for place, row in shown
     ]
     notes = [f"Percent on the val nodes. {document['trials']} models, each at up to 20 thresholds."]
-    notes += ["† needs each node's group at prediction."] if any(row["group_at_prediction"] for row in frontier) else []
+    notes += ["* the chosen model"] if chosen is not None else []
+    notes += [f"{len(frontier) - len(shown)} more are in tune.json."] if len(shown) < len(frontier) else []
+    notes += ["† needs each node's group at prediction."] if any(row["group_at_prediction"] for _, row in shown) else []
     print_table(
         "Frontier: nothing is more useful with a smaller gap",
         ["model", "threshold", *columns.values()],
@@ -174,6 +163,41 @@ def print_tuning(document: dict[str, Any], out: Path) -> None:
         typer.echo(printable(f"report: {document['report']}"))
     elif document["run"] is None:
         typer.echo(printable(str(out)))
+
+
+def _decision(document: dict[str, Any]) -> str:
+    """What was decided, and what it costs."""
+    chosen, plain = document["chosen"], document["yardsticks"][1]["metrics"][document["utility"]]
+    model = f"{chosen['label']}, threshold {chosen['threshold']:.3f}"
+    if not document["limits"]:
+        return f"The knee of the frontier: {model}."
+    kept = " and ".join(
+        f"{limit['gap'].replace('_', ' ')} within {100 * limit['limit']:g} points" for limit in chosen["limits"]
+    )
+    cost = "" if plain is None else f", at a cost of {100 * (plain - chosen['utility']):.1f} points of "
+    words = document["utility"].replace("_", " ") if cost else ""
+    return f"It keeps {kept}, certified with {100 * document['confidence']:g} % confidence{cost}{words}: {model}."
+
+
+def _print_tests(document: dict[str, Any]) -> None:
+    heads = ["gap", "limit", "observed", "upper bound", "p-value", "nodes"]
+    tests = [
+        [
+            limit["gap"].replace("_", " "),
+            *(percent(limit[name]) for name in ("limit", "estimate", "upper_bound")),
+            f"{limit['p_value']:.4f}",
+            f"{limit['nodes']:,}",
+        ]
+        for limit in document["chosen"]["limits"]
+    ]
+    if tests:
+        print_table(f"Certified with {100 * document['confidence']:g} % confidence", heads, tests)
+        lines = "\n".join(f"- {sentence}" for sentence in document["conditions"])
+        typer.echo(printable(f"It holds under these conditions:\n{lines}\n"))
+
+
+def _is_chosen(place: int, chosen: dict[str, Any] | None) -> bool:
+    return chosen is not None and place == chosen["candidate"]
 
 
 def _limits(max_gap: float | None, gaps: list[str]) -> dict[str, Any]:

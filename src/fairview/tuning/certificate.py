@@ -51,7 +51,7 @@ def conditions(holdout: Holdout, population: str) -> list[str]:
         "It speaks of the nodes of this graph that no fit and no ranking has seen, and of no others."
         if population == "graph"
         else "It speaks of the nodes of this graph that no fit and no ranking has seen, and of new ones if they come "
-        "from the same population in the same way. If the population changes, it does not hold."
+        "from the same population, one by one and in the same way. If the population changes, it does not hold."
     )
     return [
         "The certification nodes must be a random part of the nodes that it speaks of. They were drawn at random from "

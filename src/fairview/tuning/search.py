@@ -140,9 +140,10 @@ class Search:
         proposed = [study.ask() for _ in range(size)]
         tasks: list[Task] = []
         for trial in proposed:
-            settings = {name: trial.suggest_categorical(name, values) for name, values in space.items()}
+            proposal = {name: trial.suggest_categorical(name, values) for name, values in space.items()}
+            settings = aimed_at(self.limits, entry, proposal)
             number = len(self.trials) + len(self.failures) + len(tasks)
-            encoder = settings.pop("encoder", encoders[0] if "encoder" in entry.parameters else None)
+            encoder = settings.pop("encoder", encoders[0] if entry.uses("encoder", settings) else None)
             tasks.append(Task(number, entry, settings, self._encoder(encoder, encoders), self.seed, self.folder))
         for trial, outcome in zip(proposed, self._fitted(tasks, advance), strict=True):
             if isinstance(outcome, Failure):
@@ -218,9 +219,25 @@ def fit_task(task: Task, holdout: Holdout) -> Trial | Failure:
 def search_space(entry: MethodEntry, encoders: Sequence[Encoder]) -> dict[str, list[Any]]:
     """The values of each parameter; the encoder is one of them where there are several."""
     space = {name: list(values) for name, values in entry.search_space.items()}
-    if "encoder" in entry.parameters and len(encoders) > 1:
+    if entry.uses("encoder", {}) and len(encoders) > 1:
         space["encoder"] = [encoder_entry(encoder).name for encoder in encoders]
     return space
+
+
+def aimed_at(limits: Sequence[Limit], entry: MethodEntry, proposal: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that hold down the gaps that have a limit.
+
+    Search spaces speak of statistical parity: its weight becomes that of each gap, and a method that works on one gap
+    at a time (`gap`, `constraint`) is told the first.
+    """
+    settings, gaps = dict(proposal), [limit.gap for limit in limits]
+    if "statistical_parity_weight" in settings:
+        weight = settings.pop("statistical_parity_weight")
+        settings |= {f"{gap}_weight": weight for gap in gaps}
+    for name in ("gap", "constraint"):
+        if name in entry.parameters and name not in settings:
+            settings[name] = gaps[0]
+    return settings
 
 
 def trial_folder(folder: Path, number: int) -> Path:

@@ -24,6 +24,9 @@ from fairview.metrics.ranking import auc_of
 from fairview.tuning.choice import Scored
 from fairview.tuning.holdout import Holdout
 
+_WEIGHTS = {"statistical_parity_weight": "λ", "equal_opportunity_weight": "λ EO", "equalized_odds_weight": "λ odds"}
+"""How the weights of penalties are written."""
+
 
 @dataclass(frozen=True, eq=False)
 class Trial:
@@ -45,14 +48,10 @@ class Trial:
 
     @property
     def label(self) -> str:
-        """For a table or a chart."""
-        words = {
-            "statistical_parity_weight": "λ",
-            "equal_opportunity_weight": "λ EO",
-            "equalized_odds_weight": "λ odds",
-        }
-        named = {words.get(name, name.replace("_", " ")): value for name, value in self.settings.items()}
-        return ", ".join([resolve_method(self.method).label, *(_setting(*pair) for pair in named.items())])
+        """For a table or a chart: the method, its weights, then what else was varied."""
+        weights = {word: self.settings[name] for name, word in _WEIGHTS.items() if name in self.settings}
+        rest = {name.replace("_", " "): value for name, value in self.settings.items() if name not in _WEIGHTS}
+        return ", ".join([resolve_method(self.method).label, *(_setting(*pair) for pair in (weights | rest).items())])
 
     @property
     def group_at_prediction(self) -> bool:

@@ -465,9 +465,12 @@ def _refusal(
     if needed is not None:
         reason += f" About {needed:,} certification nodes would be needed if its gap is what it looks like."
     else:
-        reason += " With this gap, more nodes would not help."
+        reason += " If its gap is what it looks like, more nodes would not help."
     if certifiable is not None:
-        reason += f" With the nodes at hand a limit of {100 * certifiable:g} points would have been kept."
+        reason += (
+            f" With the nodes at hand a limit of {100 * certifiable:g} points would have been kept; to take it now, "
+            "after looking, is not covered."
+        )
     refusal = {
         "nearest": {"candidate": places.get(nearest), "limits": [as_json(test, confidence) for test in tests]},
         "certifiable": certifiable,

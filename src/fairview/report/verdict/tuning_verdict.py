@@ -129,9 +129,8 @@ def _what_was_tried(tuning: TuningDocument) -> str:
 
 
 def _limit_sentence(limit: LimitRow) -> str:
-    sure = "" if limit.confidence is None else f", with {whole(limit.confidence)} confidence"
     on = "" if limit.nodes is None else f" on {plural(limit.nodes, 'node')} that were kept for it"
-    bound = "" if limit.upper_bound is None else f", and at most {points(limit.upper_bound)}{sure}"
+    bound = "" if limit.upper_bound is None else f"; its own test would pass down to {points(limit.upper_bound)}"
     return f"{capitalised(gap_name(limit))}: limit {points(limit.limit)}; measured {points(limit.estimate)}{on}{bound}."
 
 
@@ -183,8 +182,8 @@ def _facts(tuning: TuningDocument, test: MetricsRow | None) -> tuple[Fact, ...]:
     facts = []
     refusal = tuning.refusal
     for limit in tuning.chosen.limits if tuning.chosen else []:
-        bound, detail = limit.upper_bound, f"limit {points(limit.limit)}"
-        facts.append(Fact(f"{capitalised(gap_name(limit))}, at most", points(bound), detail))
+        detail = f"measured {points(limit.estimate)}"
+        facts.append(Fact(f"{capitalised(gap_name(limit))}, at most", points(limit.limit), detail))
     if tuning.chosen is not None and test is not None:
         interval = test.interval(tuning.utility)
         detail = f"95% interval {span(interval, scale=100, digits=1)}" if interval else "test nodes"
