@@ -1,4 +1,7 @@
-"""Make the pictures of the docs from a run folder: `python docs/pictures/make.py runs/german` (needs Chromium)."""
+"""Make the pictures of the docs from a run and a tuning folder, with Chromium.
+
+`python docs/pictures/make.py runs/german tuned/people`; the tutorial "From a limit to a model" makes `tuned/people`.
+"""
 
 from __future__ import annotations
 
@@ -21,18 +24,20 @@ SHOTS: dict[str, tuple[str, dict[str, Any]]] = {
     "report-dark": ("#tradeoff", DESK | {"color_scheme": "dark"}),
     "report-phone": ("#verdict", {"viewport": {"width": 380, "height": 760}}),
 }  # file: (what is at the top of the window, the window)
+TUNING_SHOTS = {"report-limit": ("#verdict", DESK), "report-frontier": ("#frontier", DESK)}
 
 
-def main(folder: Path) -> None:
-    """Charts and screenshots of a folder's report."""
-    report = write_report(folder, figures=["svg"])
+def main(run: Path, tuning: Path) -> None:
+    """Charts and screenshots of two reports."""
+    report = write_report(run, figures=["svg"])
     for name in CHARTS:
-        shutil.copyfile(folder / "figures" / f"{name}.svg", HERE / f"{name}.svg")
+        shutil.copyfile(run / "figures" / f"{name}.svg", HERE / f"{name}.svg")
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        for name, (anchor, window) in SHOTS.items():
-            photograph(browser, report, name, anchor, window)
+        for page, shots in ((report, SHOTS), (write_report(tuning), TUNING_SHOTS)):
+            for name, (anchor, window) in shots.items():
+                photograph(browser, page, name, anchor, window)
         browser.close()
 
 
@@ -48,4 +53,4 @@ def photograph(browser: Browser, report: Path, name: str, anchor: str, window: d
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

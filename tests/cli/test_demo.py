@@ -21,12 +21,16 @@ def test_the_whole_story_ends_with_the_path_of_the_report(run, tmp_path):
         "How well Gender can be read",
         "majority answer",
         "logistic regression",
-        "The channels that FairVGNN masks most",
+        "FairVGNN, GCN",
+        "under a limit of 20 points",
+        "at most 20 under this model, certified with 95 % confidence",
     ):
         assert said in " ".join(outcome.out.split())
     assert outcome.out.splitlines()[-1] == f"report: {tmp_path / 'demo' / 'report.html'}"
     page = (tmp_path / "demo" / "report.html").read_text()
     assert "logistic regression without Gender" in page
+    assert "certified with 95% confidence" in page
+    assert fv.verify(tmp_path / "demo", fv.load_dataset("german")).ok
 
 
 def test_json_has_the_summary_the_audit_and_the_metrics_and_the_same_each_time(run, tmp_path):

@@ -2,7 +2,8 @@
 
 ```python               run as it is; a page's blocks share their names
 ```python title="F"     written to the file F
-```console              each `$ fairview ...` is run and must print what stands below it (`...` is anything)
+```console              each `$ fairview ...` is run and must print what stands below it (`...` is anything);
+                        `error:` below it must end with exit code 1, `refused:` with 3, anything else with 0
 ```csv title="F"        written to the file F
 ```text                 must be what the ```python block before it printed
 ```sh, ```toml, ```json only read
@@ -26,6 +27,7 @@ ROOT = Path(__file__).parents[2]
 TUTORIALS = sorted(path for path in (ROOT / "docs" / "tutorials").glob("*.md") if path.name != "index.md")
 PAGES = [ROOT / "README.md", ROOT / "docs" / "get-started" / "first-model.md", *TUTORIALS]
 FENCE = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EXIT_CODES = {"error:": 1, "refused:": 3}
 LOOSE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -77,7 +79,8 @@ def test_the_code_of_a_page_runs(page, fresh_folder):
         elif language == "console":
             for command, output in commands(content):
                 code, printed = run_fairview(command)
-                assert (code != 0) == output.startswith("error:"), f"{where}: {command}\n{printed}"
+                expected = next((c for word, c in EXIT_CODES.items() if output.startswith(word)), 0)
+                assert code == expected, f"{where}: {command}\n{printed}"
                 assert_alike(output, printed, f"{where}: {command}")
         elif language == "text":
             assert_alike(content, shown, where)

@@ -247,7 +247,6 @@ WRONG = {
     "gap": ["equalized_odds"],
     "constraint": ["parity"],
     "difference_bound": [0.0, 2.0],
-    "max_iterations": [1],
     "tolerance": [-0.1, 1.1],
     "objective": ["auc"],
 }

@@ -32,3 +32,9 @@ def test_defaults_of_its_own_come_before_those_of_the_plain_model():
 def test_an_unknown_parameter_is_refused():
     with pytest.raises(TypeError, match="hiden"):
         fv.EDITS(hiden=3)
+
+
+@pytest.mark.parametrize("method", [fv.Vanilla, fv.EDITS, fv.Masking, fv.NIFTY, fv.FairGNN])
+def test_defaults_are_those_of_the_published_runs(method):
+    """A base class with parameters of its own must not bring back the defaults of their common base."""
+    assert (method().epochs, fv.FairVGNN().epochs) == (1000, 200)

@@ -102,8 +102,8 @@ def test_a_certified_model_is_said_with_its_cost_and_what_no_limit_was_set_on(ma
         "Male 690 and Female 310.",
         "Statistical parity gap: limit 5.0 points; measured 2.0 points on 250 nodes that were kept for it, and at most "
         "4.1 points, with 95% confidence.",
-        "The limit cost balanced accuracy, against the most useful model without a limit: 2.3 points on the validation "
-        "nodes (69.7% against 72.0%) and 1.0 points on the test nodes (70.0% against 71.0%).",
+        "What the limit cost in balanced accuracy, against the most useful model without a limit: 69.7% against 72.0% "
+        "on the validation nodes, 2.3 points less; 70.0% against 71.0% on the test nodes, 1.0 points less.",
         "No limit was set on the equal opportunity gap; on the test nodes it is 1.2 points (95% interval 0.0 to 4.2).",
     )
     assert [fact.value for fact in verdict.facts] == ["4.1 points", "70.0%", "1.0 points", "250"]
@@ -138,12 +138,14 @@ def test_a_refusal_says_what_was_asked_and_what_would_help(made, tmp_path):
 def test_a_refusal_without_numbers_does_not_invent_them(made, tmp_path):
     tuning = made.tuning(refused=True)
     tuning["refusal"] = {"nearest": None, "certifiable": None, "nodes_at_hand": 40, "nodes_needed": None}
-    frame = frame_of(read_folder(made.write(tmp_path, tune=tuning)))
+    content = read_folder(made.write(tmp_path, tune=tuning))
+    assert "Nodes needed" not in [fact.name for fact in verdict_of(content).facts]
+    frame = frame_of(content)
     assert frame is not None
     parts = dict(frame.parts)
     assert "What was nearest" not in parts
     assert "none of the limits that were looked at could be certified" in parts["What could be certified"][0]
-    assert parts["How many nodes are needed"][0].startswith("How many nodes would be needed is not known.")
+    assert parts["How many nodes are needed"][0].startswith("No number of nodes is known to be enough.")
 
 
 def test_the_knee_promises_nothing(made, tmp_path):
@@ -152,6 +154,19 @@ def test_the_knee_promises_nothing(made, tmp_path):
     assert verdict.headline == ("No limit was asked for: the knee of the frontier was taken, and nothing is certified.")
     assert frame_of(content) is None
     assert 'id="certificate"' not in render(content)
+
+
+def test_a_limit_that_cost_nothing_is_said_so(made, tmp_path):
+    tuning = made.tuning()
+    tuning["yardsticks"][1]["test"] |= {"balanced_accuracy": 0.68}
+    verdict = verdict_of(read_folder(made.tuned(tmp_path, tuning)))
+    assert "70.0% against 68.0% on the test nodes, 2.0 points more." in verdict.sentences[2]
+    assert {fact.name: fact.value for fact in verdict.facts}["Cost of the limit"] == "none"
+
+
+def test_without_an_audit_the_frontier_stands_for_the_tradeoff(made, tmp_path):
+    keys = [figure.key for figure in figures_of(read_folder(made.tuned(tmp_path, audit=None)))]
+    assert keys == ["frontier", "groups"]
 
 
 def test_a_certified_model_that_is_useless_is_no_good_news(made, tmp_path):

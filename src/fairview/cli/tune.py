@@ -47,8 +47,9 @@ def tune(
         str, typer.Option(help="Names, or package.module:Class, separated by commas.")
     ] = "parity,vanilla",
     encoders: Annotated[
-        str, typer.Option(help="For methods that have one: gcn, gin, sage, mlp; separated by commas.")
-    ] = "gcn",
+        str | None,
+        typer.Option(help="For methods that have one: gcn, gin, sage, mlp; separated by commas [default: gcn,sage]."),
+    ] = None,
     trials: Annotated[
         int | None, typer.Option(help="Models of searched methods; Parity's path is not counted [default: 6].", min=0)
     ] = None,
@@ -100,7 +101,7 @@ def tune(
             confidence=confidence,
             utility=utility,
             methods=list(options.names(methods)),
-            encoders=list(options.names(encoders)),
+            encoders=None if encoders is None else list(options.names(encoders)),
             trials=trials,
             minutes=minutes,
             workers=workers,

@@ -173,9 +173,20 @@ class Parity(Estimator):
         features, z = GraphFeatures.fit(graph, basis, channels, operator, self.hops)
         return Prepared(features, z, graph, {name: getattr(self, name) for name in SHARED})
 
-    def predict_proba(self, graph: NodeGraph) -> Probabilities:
+    def predict_proba(self, graph: NodeGraph, *, prepared: Prepared | None = None) -> Probabilities:
+        """Probabilities of the negative and the positive class, (n, 2).
+
+        Args:
+            graph: any with the same channels.
+            prepared: what `prepare` returned for this graph, so that its columns are not made again.
+        """
         require_fitted(self)
-        positive = expit(self._logits(self.features_(graph)))
+        if prepared is None:
+            z = self.features_(graph)
+        else:
+            prepared.check(self, graph)
+            z = np.ascontiguousarray(prepared.z[:, : self.features_.width])  # as if made for these hops alone
+        positive = expit(self._logits(z))
         return np.stack([1 - positive, positive], axis=1)
 
     def _logits(self, z: Reals) -> Reals:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fairview.data.graph import NodeGraph
 from fairview.methods.evaluate import evaluate_scores
-from fairview.metrics.intervals import Interval
+from fairview.metrics.intervals import Interval, count_intervals
 from fairview.metrics.registry import METRICS
 from fairview.tuning.choice import Candidates, Choice
 from fairview.tuning.limits import CONDITIONS, Limit
@@ -52,7 +52,7 @@ def on_frontier(utility: Array, gap: Array) -> npt.NDArray[np.bool_]:
 
 def most_useful(candidates: Candidates) -> int:
     """The candidate that would be taken without a limit."""
-    return int(np.nanargmax(candidates.tuning_utility))
+    return int(np.nanargmax(candidates.val_utility))
 
 
 def candidate_rows(
@@ -116,10 +116,10 @@ def candidate_rows(
 
 
 def _metrics(scores: Array, threshold: float, graph: NodeGraph) -> dict[str, Any]:
-    evaluation = evaluate_scores(scores, graph, split="val", threshold=threshold, intervals=True)
+    evaluation = evaluate_scores(scores, graph, split="val", threshold=threshold)
     intervals: Mapping[str, Any] = {
         name: {"low": each.low, "high": each.high}
-        for name, each in evaluation.intervals.items()
+        for name, each in count_intervals(evaluation.counts, evaluation.metrics, graph.groups).items()
         if isinstance(each, Interval)
     }
     values = {name: number_or_none(evaluation[name]) for name in METRICS}

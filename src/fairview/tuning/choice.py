@@ -1,9 +1,10 @@
 """Which candidate is certified, and which of those is the most useful? A sequence of exact tests, fixed in advance.
 
 A candidate is a model with a threshold. The nodes that models were fitted and ranked on say how likely each candidate
-is to pass, and how useful it is; from that a short sequence is made: the most useful candidate among the all but
-certain ones first, then among those that are a little less certain, and so on. The certification nodes have no part in
-it. Then each candidate of the sequence is tested on them at the full level δ = 1 - confidence, until the first fails.
+is to pass its test, and how useful it is. From that a sequence is made that promises the most: its candidates grow more
+useful and less sure, and none is so unsure that it spoils the chances of those behind it. The certification nodes have
+no part in it. Then each candidate of the sequence is tested on them at the full level δ = 1 - confidence, until the
+first fails.
 
 Whatever the sequence, the chance that any candidate beyond the limit passes is at most δ: the first such candidate must
 pass its own test before a later one is looked at. So the most useful of those that passed may be taken, and usefulness
@@ -22,14 +23,20 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import norm
 
-from fairview.metrics.gap_test import Sample, gap_p_value, gap_upper_bound, largest_gap, score_statistic
+from fairview.metrics.gap_test import (
+    Sample,
+    approximate_p_value,
+    gap_p_value,
+    gap_upper_bound,
+    largest_gap,
+    score_statistic,
+)
 from fairview.tuning.counts import cells_of, positive_counts, utility_of
 from fairview.tuning.holdout import Holdout
 from fairview.tuning.limits import CONDITIONS, Limit
 
-LEVELS = {1e-6: 3, 1e-4: 3, 1e-3: 3, 0.01: 3, 0.05: 1, 0.2: 1, 0.5: 1, 1.0: 1, 2.0: 1, 5.0: 1}
-"""Expected p-values, as multiples of δ, up to which the steps of the sequence go, and how many candidates each adds:
-several where a failure is unlikely, one where each test may be the last."""
+MORE = 10
+"""Further candidates behind the sequence: tested only if all of it passed, they cost nothing."""
 
 LEAST_GAIN = 0.5
 """Of what the most useful candidate gains over the majority answer; less useful ones are not worth a certificate."""
@@ -134,7 +141,6 @@ class Candidates:
         self.tuning_utility, self.val_utility = np.concatenate(tuning), np.concatenate(judged)
         self.expected_rates = {label: np.concatenate(each) for label, each in expected.items()}
         self.positive = {label: np.concatenate(each) for label, each in positive.items()}
-        self._p_values: dict[tuple[int, Limit], Tested] = {}
 
     def __len__(self) -> int:
         return len(self.trials)
@@ -151,45 +157,87 @@ class Candidates:
             "f1": 2 * share / (1 + share) if share >= 0.5 else 0.0,
         }[self.utility]
 
-    def test(self, candidate: int, limit: Limit) -> Tested:
-        """The exact test on the certification nodes."""
-        key = (candidate, limit)
-        if key not in self._p_values:
-            samples = tuple(self._samples(candidate, label) for label in CONDITIONS[limit.gap])
-            p_value = max(gap_p_value(each, limit.limit) for each in samples) if limit.limit is not None else np.nan
-            self._p_values[key] = Tested(limit, max(map(largest_gap, samples)), p_value, samples)
-        return self._p_values[key]
+    def test(self, candidate: int, limit: Limit, *, near: float | None = None) -> Tested:
+        """The test on the certification nodes.
+
+        Args:
+            candidate: which.
+            limit: of which gap.
+            near: a level; where the approximate p-value is far from it on either side, it is taken in place of the
+                exact one. Only the report's look at other limits does so, never a certificate.
+        """
+        samples = tuple(self._samples(candidate, label) for label in CONDITIONS[limit.gap])
+        if limit.limit is None:
+            p_value = np.nan
+        else:
+            p_value = max(approximate_p_value(each, limit.limit) for each in samples) if near else 0.0
+            if near is None or near / 5 < p_value < 5 * near:
+                p_value = max(gap_p_value(each, limit.limit) for each in samples)
+        return Tested(limit, max(map(largest_gap, samples)), p_value, samples)
 
     def _samples(self, candidate: int, label: int | None) -> tuple[Sample, ...]:
         return tuple(self.holdout.samples(self.positive[label][candidate], label, self.population))
 
-    def expected_p_values(self, limits: Sequence[Limit]) -> Array:
-        """What each candidate's p-value would be if the certification nodes had the rates of the learning nodes."""
-        expected = np.zeros(len(self))
+    def chance_to_pass(self, limits: Sequence[Limit], level: float) -> Array:
+        """How likely each candidate is to be certified, from its rates on the learning nodes.
+
+        The observed difference on the certification nodes is about normal around the one on the learning nodes, with
+        the errors of both; it passes if it keeps a distance of z standard errors to either side's limit.
+        """
+        chance = np.ones(len(self))
         for limit in limits:
+            bound = float(limit.limit or 0.0)
             for label in CONDITIONS[limit.gap]:
-                codes = self.holdout.graph.sensitive[self.holdout.certifying(label)]
-                sizes = np.bincount(codes, minlength=len(self.holdout.graph.groups))
                 rates = self.expected_rates[label]
-                for a, b in combinations(np.flatnonzero(sizes), 2):
-                    for one, other in ((a, b), (b, a)):
-                        n, m = int(sizes[one]), int(sizes[other])
-                        z = score_statistic(n * rates[:, one], m * rates[:, other], n, m, float(limit.limit or 0))
-                        expected = np.maximum(expected, np.where(np.isnan(z), 1.0, norm.cdf(z)))
-        return expected
+                seen, tested = self._sizes(label)
+                for a, b in combinations(np.flatnonzero(tested), 2):
+                    spread = rates[:, [a, b]] * (1 - rates[:, [a, b]])
+                    spread = np.maximum(spread, 1 / (4 * np.maximum(seen[[a, b]], 1)))  # no rate is known to be 0 or 1
+                    error = np.sqrt((spread / tested[[a, b]]).sum(axis=1))
+                    both = np.sqrt(error**2 + (spread / np.maximum(seen[[a, b]], 1)).sum(axis=1))
+                    reach = bound - norm.ppf(1 - level) * error
+                    difference = rates[:, a] - rates[:, b]
+                    passes = norm.cdf((reach - difference) / both) - norm.cdf((-reach - difference) / both)
+                    chance = np.minimum(chance, np.where(np.isnan(passes), 0.0, np.maximum(passes, 0.0)))
+        return chance
+
+    def _sizes(self, label: int | None) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Nodes of each group that the expected rates rest on, and that certify."""
+        graph, design, learning = self.holdout.graph, self.holdout.design, self.holdout.learning
+        rows = learning if label is None else learning[design.labels[learning] == label]
+        count = len(graph.groups)
+        certify = graph.sensitive[self.holdout.certifying(label)]
+        return np.bincount(design.sensitive[rows], minlength=count), np.bincount(certify, minlength=count)
 
     def sequence(self, limits: Sequence[Limit], level: float) -> tuple[int, ...]:
-        """The candidates to test: the surest first, then the most useful ones of each level, surer before less sure."""
+        """The candidates to test, in order.
+
+        Of all sequences in which usefulness grows, the one with the largest expected usefulness if the tests were
+        independent: V(i) = max over more useful j of P(j) (u(j) - u(i) + V(j)), from the majority answer on.
+        """
         useful = self.worthwhile
         if not len(useful):
             return ()
-        expected = self.expected_p_values(limits)[useful]
-        steps = [int(np.argmin(expected))]
-        for multiple, count in LEVELS.items():
-            within = np.flatnonzero(expected <= multiple * level)
-            best = within[np.argsort(-self.tuning_utility[useful[within]], kind="stable")[:count]]
-            steps += best[np.argsort(expected[best], kind="stable")].tolist()
-        return tuple(int(useful[step]) for step in dict.fromkeys(steps))
+        chance, utility = self.chance_to_pass(limits, level)[useful], self.tuning_utility[useful]
+        order = np.lexsort((chance, utility))
+        chance, utility = chance[order], utility[order]
+        gain, following = np.zeros(len(order) + 1), np.full(len(order) + 1, -1)
+        from_utility = np.append(utility, self.majority_utility)  # the last place: nothing has passed yet
+        for place in [*range(len(order) - 2, -1, -1), len(order)]:
+            later = np.arange(0 if place == len(order) else place + 1, len(order))
+            promise = chance[later] * (utility[later] - from_utility[place] + gain[later])
+            best = int(np.argmax(promise))
+            if promise[best] > 0:
+                gain[place], following[place] = promise[best], later[best]
+        steps, place = [], int(following[-1])
+        while place >= 0:
+            steps.append(place)
+            place = int(following[place])
+        if not steps:
+            steps = [int(np.argmax(chance))]
+        near = [int(place) for place in np.argsort(-utility, kind="stable") if chance[place] >= 0.5][:MORE]
+        near = sorted(set(near) - set(steps), key=lambda place: -chance[place])
+        return tuple(int(useful[order[place]]) for place in [*steps, *near])
 
     @cached_property
     def worthwhile(self) -> npt.NDArray[np.intp]:
@@ -198,14 +246,14 @@ class Candidates:
         least = self.majority_utility + LEAST_GAIN * (best - self.majority_utility)
         return np.flatnonzero((self.tuning_utility >= least) & (best > self.majority_utility))
 
-    def choose(self, limits: Sequence[Limit], confidence: float) -> Choice:
+    def choose(self, limits: Sequence[Limit], confidence: float, *, exact: bool = True) -> Choice:
         """Test the sequence until the first failure, and take the most useful candidate that passed."""
         level = 1 - confidence
         sequence = self.sequence(limits, level)
         tested: list[tuple[Tested, ...]] = []
         certified: list[int] = []
         for candidate in sequence:
-            tested.append(tuple(self.test(candidate, limit) for limit in limits))
+            tested.append(tuple(self.test(candidate, limit, near=None if exact else level) for limit in limits))
             if max(test.p_value for test in tested[-1]) > level:
                 break
             certified.append(candidate)
@@ -232,14 +280,20 @@ class Candidates:
 
 
 def candidate_thresholds(scores: Array) -> Array:
-    """One half, and the scores that 5, 10, ..., 95 % of the nodes lie above; ascending, below 1.
+    """One half, and thresholds that 5, 10, ..., 95 % of the nodes lie above; ascending, below 1.
+
+    They lie halfway between two scores, so that no node changes sides because of rounding on another machine.
 
     Example:
-        >>> candidate_thresholds(np.linspace(0, 1, 101))[:3].round(2).tolist()
-        [0.05, 0.1, 0.15]
+        >>> candidate_thresholds(np.linspace(0, 1, 101))[:3].round(3).tolist()
+        [0.055, 0.105, 0.155]
     """
-    quantiles = np.quantile(scores, np.arange(1, 20) / 20, method="lower") if len(scores) else np.empty(0)
-    levels = np.unique(np.append(quantiles, 0.5))
+    values = np.unique(scores)
+    if len(values) < 2:
+        return np.array([0.5])
+    places = np.searchsorted(values, np.quantile(scores, np.arange(1, 20) / 20, method="lower"))
+    places = np.minimum(places, len(values) - 2)
+    levels = np.unique(np.append((values[places] + values[places + 1]) / 2, 0.5))
     return np.asarray(levels[(levels >= 0) & (levels < 1)])
 
 

@@ -43,7 +43,8 @@ def parity_path(
         settings: dict[str, Any] = {"basis": basis, "hops": hops, "l2": l2}
         model = Parity(**settings, seed=seed, **zero).fit(holdout.design, prepared=prepared[basis])
         settings |= dict.fromkeys(weights, 0.0)
-        plain.append(finished(model, "parity", settings, holdout, time.perf_counter() - start))
+        seconds = time.perf_counter() - start
+        plain.append(finished(model, "parity", settings, holdout, seconds, prepared=prepared[basis]))
         advance(1)
     best = max(plain, key=lambda trial: trial.auc(holdout.graph.labels, holdout.tuning))
     yield best
@@ -55,5 +56,6 @@ def parity_path(
             WEIGHTS, model.path(holdout.design, WEIGHTS, of=weights, prepared=columns), strict=True
         ):
             settings = dict(best.settings) | dict.fromkeys(weights, weight) | {"penalty": penalty}
-            yield finished(fitted, "parity", settings, holdout, (time.perf_counter() - start) / len(WEIGHTS))
+            seconds = (time.perf_counter() - start) / len(WEIGHTS)
+            yield finished(fitted, "parity", settings, holdout, seconds, prepared=columns)
         advance(1)

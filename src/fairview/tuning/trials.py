@@ -79,13 +79,20 @@ def fit_trial(model: Estimator, method: str, settings: Mapping[str, Any], holdou
     return finished(model, method, settings, holdout, time.perf_counter() - start)
 
 
-def finished(model: Estimator, method: str, settings: Mapping[str, Any], holdout: Holdout, seconds: float) -> Trial:
-    """The trial of a model that is fitted already.
+def finished(
+    model: Estimator,
+    method: str,
+    settings: Mapping[str, Any],
+    holdout: Holdout,
+    seconds: float,
+    **prepared: Any,
+) -> Trial:
+    """The trial of a model that is fitted already; `prepared` is handed on to its `predict_proba`.
 
     The model's facts then name the graph itself: methods are given a copy of it with labels and groups left blank.
     """
     model.facts_ = Facts.of(holdout.graph, model.facts().channels)
-    found = np.asarray(model.predict_proba(holdout.graph), dtype=np.float64)
+    found = np.asarray(model.predict_proba(holdout.graph, **prepared), dtype=np.float64)
     if found.shape != (holdout.graph.num_nodes, 2) or not ((found >= 0) & (found <= 1)).all():
         raise InputError(
             f"predict_proba: no probabilities of shape ({holdout.graph.num_nodes}, 2): one row per node, negative and "

@@ -52,6 +52,9 @@ VERSION = 1
 DEFAULT_TRIALS = 6
 """Searched models, beside Parity's path, if neither `trials` nor `minutes` is given."""
 
+_MANY_LINKS = 1_000_000
+"""Beyond them SAGE, which passes messages in every epoch, takes minutes a model."""
+
 OTHER_LIMITS = tuple(step / 200 for step in range(1, 61))
 """0.5 to 30 points: the limits for which the report shows what the rule would take."""
 
@@ -67,7 +70,7 @@ def tune(
     confidence: float = 0.95,
     utility: str = "balanced_accuracy",
     methods: Sequence[str | type] | str = ("parity", "vanilla"),
-    encoders: Sequence[Encoder] | Encoder = ("gcn",),
+    encoders: Sequence[Encoder] | Encoder | None = None,
     trials: int | None = None,
     minutes: float | None = None,
     workers: int = 1,
@@ -93,7 +96,7 @@ def tune(
         confidence: of the certificate.
         utility: what is to be large: `balanced_accuracy`, `auc`, `accuracy` or `f1`.
         methods: names, or classes with a `search_space`. `parity` tries its own path of penalties.
-        encoders: for methods that have one.
+        encoders: for methods that have one [default: `gcn`, and `sage` on graphs of up to a million links].
         trials: models of searched methods, in all (Parity's path is not counted) [default: 6].
         minutes: search until they are over, instead of a number of trials.
         workers: processes.
@@ -120,7 +123,7 @@ def tune(
     end_if_still_starting()
     begun = time.perf_counter()
     methods = [methods] if isinstance(methods, str | type) else list(methods)
-    named: list[Encoder] = list(encoders) if isinstance(encoders, list | tuple) else [encoders]  # type: ignore[list-item]
+    named = _encoders(encoders, graph)
     limits, entries = _checked(
         max_gap,
         gaps,
@@ -230,6 +233,12 @@ def _checked(
     return limits, list({entry.name: entry for entry in entries}.values())
 
 
+def _encoders(encoders: Any, graph: NodeGraph) -> list[Encoder]:
+    if encoders is None:
+        return ["gcn", "sage"] if graph.num_edges <= _MANY_LINKS else ["gcn"]
+    return list(encoders) if isinstance(encoders, list | tuple) else [encoders]
+
+
 def _check_method(entry: MethodEntry, group_at_prediction: bool) -> None:
     if entry.group_at_prediction and not group_at_prediction:
         raise InputError(
@@ -332,6 +341,7 @@ def _decide(search: Search, limits: tuple[Limit, ...], asked: Mapping[str, Any],
         useful = candidates.worthwhile if len(candidates.worthwhile) else np.arange(len(candidates))
         chosen = int(useful[knee(candidates.val_utility[useful], worst_gap(candidates, limits)[useful])])
     plain = most_useful(candidates)
+    unlimited = _evaluations(_model(trials, candidates, plain), graph, intervals=False)
     others = _other_choices(candidates, limits, confidence) if bounded else []
     shown, places = candidate_rows(
         trials,
@@ -359,7 +369,12 @@ def _decide(search: Search, limits: tuple[Limit, ...], asked: Mapping[str, Any],
         "frontier": shown,
         "yardsticks": [
             {"name": "constant", "metrics": _metrics(evaluate(Constant().fit(graph), graph, split="val"))},
-            {"name": "plain", "candidate": places[plain], "metrics": shown[places[plain]]["metrics"]},
+            {
+                "name": "plain",
+                "candidate": places[plain],
+                "metrics": shown[places[plain]]["metrics"],
+                "test": _metrics(unlimited["test"]) if "test" in unlimited else None,
+            },
         ],
         "choices": [other | {"candidate": places.get(other["candidate"])} for other in others],
         "nodes": holdout.nodes(),
@@ -403,9 +418,9 @@ def _model(trials: Sequence[Trial], candidates: Candidates, chosen: int) -> Esti
     return model.with_threshold(float(candidates.thresholds[chosen]))
 
 
-def _evaluations(model: Estimator, graph: NodeGraph) -> dict[str, Evaluation]:
+def _evaluations(model: Estimator, graph: NodeGraph, *, intervals: bool = True) -> dict[str, Evaluation]:
     splits = [name for name in ("val", "test") if name in graph.splits and (graph.split(name) & graph.labelled).any()]
-    return {split: evaluate(model, graph, split=split, intervals=True) for split in splits}
+    return {split: evaluate(model, graph, split=split, intervals=intervals) for split in splits}
 
 
 def _metrics(evaluation: Evaluation) -> dict[str, Any]:
@@ -414,10 +429,10 @@ def _metrics(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _other_choices(candidates: Candidates, limits: tuple[Limit, ...], confidence: float) -> list[dict[str, Any]]:
-    """What the rule would take at other limits, the same for every gap; the tests are the exact ones."""
+    """What the rule would take at other limits, the same for every gap."""
     rows = []
     for value in OTHER_LIMITS:
-        chosen = candidates.choose([Limit(limit.gap, value) for limit in limits], confidence).chosen
+        chosen = candidates.choose([Limit(limit.gap, value) for limit in limits], confidence, exact=False).chosen
         utility = None if chosen is None else float(candidates.val_utility[chosen])
         rows.append({"limit": value, "candidate": chosen, "utility": utility})
     return rows

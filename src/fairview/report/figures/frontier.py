@@ -25,6 +25,7 @@ from fairview.report.figures.charts import (
 from fairview.report.figures.figure import Figure, FigureTable, Panel, Slider, SliderStep
 from fairview.report.folder import Content
 from fairview.report.tuning_documents import CandidateRow, ChoiceRow, TuningDocument, gap_metric
+from fairview.report.verdict.tuning_verdict import less_or_more
 from fairview.report.words import (
     capitalised,
     distinct,
@@ -63,10 +64,8 @@ def frontier_figure(tuning: TuningDocument) -> Figure | None:
     gaps = _gaps(tuning)
     panels = [panel for gap in gaps if (panel := _panel(tuning, names, gap, f"limit_{gaps.index(gap)}")) is not None]
     strong = sum(row.on_frontier for row in tuning.frontier)
-    answer = (
-        f"{strong:,} of {plural(len(tuning.frontier), 'candidate')} are on the frontier: no other one is both more "
-    )
-    answer += "useful and more equal."
+    shown = plural(len(tuning.frontier), "candidate")
+    answer = f"{strong:,} of the {shown} shown are on the frontier: no other one is both more useful and more equal."
     return Figure(
         key="frontier",
         heading="Which models are there to choose from?",
@@ -295,10 +294,9 @@ def _slider(tuning: TuningDocument, names: list[str], limits: list[str]) -> Slid
 def _cost(lost: float | None, without: float | None) -> str:
     if lost is None:
         return ""
-    model = f"the most useful model without a limit ({percent(without)})"
-    if abs(lost) < 0.0005:
-        return f", as much as {model}"
-    return f", {points(abs(lost))} {'less' if lost > 0 else 'more'} than {model}"
+    words = less_or_more(lost)
+    than = "as" if words == "as much" else "than"
+    return f", {words} {than} the most useful model without a limit ({percent(without)})"
 
 
 def _with_the_limit_asked_for(tuning: TuningDocument) -> list[ChoiceRow]:

@@ -55,6 +55,8 @@ def figure_of_runs(content: Content) -> Figure | None:
         return None
     model = content.audit.model if content.audit else None
     others = list(model.rows) if model else []
+    if content.tuning is not None and not others:  # one point, which says less than the frontier
+        return None
     tests = [(run, test) for run in content.runs if (test := run.test) is not None]
     words = "95% intervals over the tested nodes"
     if len(tests) > 1:

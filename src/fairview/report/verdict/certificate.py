@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import zip_longest
 
 from fairview.report.folder import Content
 from fairview.report.tuning_documents import CertificateDocument, CertifiedGroup, LimitRow, Population, TuningDocument
@@ -92,8 +91,8 @@ def tested_on(limits: Sequence[LimitRow]) -> tuple[str, ...]:
     for limit in limits:
         if limit.nodes is None and not limit.groups:
             continue
-        parts = zip_longest(limit.groups, _AMONG.get(limit.gap, ())[: len(limit.groups)], fillvalue="")
-        groups = "; ".join(_sample(sample, among) for sample, among in parts)
+        among = (*_AMONG.get(limit.gap, ()), *[""] * len(limit.groups))
+        groups = "; ".join(map(_sample, limit.groups, among))
         nodes = "nodes" if limit.nodes is None else plural(limit.nodes, "node")
         sentences.append(
             f"The {gap_name(limit)} was tested on {nodes} that neither fitting nor choosing had used"
@@ -157,8 +156,8 @@ def refusal_frame(tuning: TuningDocument) -> Frame:
             "now is a choice after looking: new nodes are needed for that certificate."
         )
         needed = (
-            "How many nodes would be needed is not known. Where the measured gap lies above the limit, more nodes do "
-            "not help."
+            "No number of nodes is known to be enough. Where the measured gap lies above the limit, more nodes do not "
+            "help."
             if refusal.nodes_needed is None
             else f"About {plural(refusal.nodes_needed, 'node')} would be needed in the certification for the limit "
             f"asked for{f'; there are {refusal.nodes_at_hand:,}' if refusal.nodes_at_hand is not None else ''}."

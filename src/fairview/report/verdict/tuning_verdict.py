@@ -57,6 +57,16 @@ def costs(tuning: TuningDocument) -> list[Cost]:
     return found
 
 
+def less_or_more(lost: float) -> str:
+    """A loss, or a gain, in words.
+
+    Example:
+        >>> less_or_more(0.023), less_or_more(-0.018), less_or_more(0.0001)
+        ('2.3 points less', '1.8 points more', 'as much')
+    """
+    return "as much" if abs(lost) < 0.0005 else f"{points(abs(lost))} {'less' if lost > 0 else 'more'}"
+
+
 def gap_name(limit: LimitRow) -> str:
     """A limited gap in words."""
     return metric_name(limit.metric)
@@ -114,7 +124,7 @@ def _what_was_tried(tuning: TuningDocument) -> str:
     if tuning.chosen is None:
         return f"{tried} were tried on {of}{by}."
     chosen = candidate.title if candidate and candidate.title else method_name(tuning.chosen.method or "a model")
-    at = "" if tuning.chosen.threshold is None else f" at the threshold {tuning.chosen.threshold:g}"
+    at = "" if tuning.chosen.threshold is None else f" at the threshold {tuning.chosen.threshold:.3g}"
     return f"Chosen: {chosen}{at}, among {tried} on {of}{by}."
 
 
@@ -129,14 +139,13 @@ def _cost_sentences(tuning: TuningDocument) -> list[str]:
     found = costs(tuning)
     if not found:
         return []
-    what = "The choice" if not tuning.limits else "The limits" if len(tuning.limits) > 1 else "The limit"
+    what = "the choice" if not tuning.limits else "the limits" if len(tuning.limits) > 1 else "the limit"
     parts = [
-        f"{points(cost.lost)} on the {cost.nodes} nodes ({percent(cost.chosen)} against {percent(cost.plain)})"
+        f"{percent(cost.chosen)} against {percent(cost.plain)} on the {cost.nodes} nodes, {less_or_more(cost.lost)}"
         for cost in found
     ]
-    return [
-        f"{what} cost {metric_name(tuning.utility)}, against the most useful model without a limit: {listed(parts)}."
-    ]
+    utility = metric_name(tuning.utility)
+    return [f"What {what} cost in {utility}, against the most useful model without a limit: {'; '.join(parts)}."]
 
 
 def _unlimited(tuning: TuningDocument, test: MetricsRow | None) -> list[str]:
@@ -183,13 +192,15 @@ def _facts(tuning: TuningDocument, test: MetricsRow | None) -> tuple[Fact, ...]:
         facts.append(Fact(f"{name}, tested", percent(test.value(tuning.utility)), detail))
     for cost in costs(tuning)[-1:]:
         name = "Cost of the limit" if len(tuning.limits) == 1 else "Cost of the limits" if tuning.limits else "Cost"
-        facts.append(Fact(name, points(cost.lost), f"{metric_name(tuning.utility)}, {cost.nodes} nodes"))
+        lost = points(cost.lost) if cost.lost > 0 else "none"
+        facts.append(Fact(name, lost, f"{metric_name(tuning.utility)}, {cost.nodes} nodes"))
     if tuning.chosen is None and refusal is not None:
         facts.append(Fact("Limit asked for", listed([points(limit.limit) for limit in tuning.limits])))
         certifiable = "none" if refusal.certifiable is None else points(refusal.certifiable)
         facts.append(Fact("Could be certified", certifiable, "with the nodes at hand"))
         facts.append(Fact("Nodes at hand", count(refusal.nodes_at_hand), "for the certification"))
-        facts.append(Fact("Nodes needed", count(refusal.nodes_needed), "roughly, for the limit asked for"))
+        if refusal.nodes_needed is not None:
+            facts.append(Fact("Nodes needed", f"{refusal.nodes_needed:,}", "roughly, for the limit asked for"))
     elif (nodes := tuning.nodes.get("certification")) is not None and tuning.limits:
         facts.append(Fact("Nodes of the certification", f"{nodes:,}", "used for nothing else"))
     return tuple(facts)
