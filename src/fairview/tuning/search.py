@@ -7,6 +7,7 @@ number of processes, and a search that was stopped is replayed: what is on disk 
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -29,6 +30,9 @@ from fairview.workers import Death, spread
 
 GENERATION = 10
 """Trials of a method between two looks at the results; optuna's sampler draws the first ten at random, too."""
+
+PATIENCE = 5
+"""Rounds in a row that propose nothing new, after which the search ends."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,7 @@ class Search:
         self.failures: list[Failure] = []
         self._storage = self._journal()
         self._studies: dict[str, optuna.Study] = {}
+        self._tried: dict[str, dict[str, Trial | Failure]] = {}
 
     def _journal(self) -> optuna.storages.BaseStorage:
         if self.folder is None:
@@ -123,36 +128,55 @@ class Search:
         budget: Budget,
         advance: Callable[[int], None],
     ) -> None:
-        """Try settings of each method in turn, until the budget is spent."""
-        done = 0
-        while entries and (left := budget.left(done)) > 0:
+        """Try settings of each method in turn, until the budget is spent or nothing new is proposed."""
+        done = idle = 0
+        while idle < PATIENCE and (left := budget.left(done)) > 0:
+            entries, before = [entry for entry in entries if self._has_more(entry, encoders)], done
             for place, entry in enumerate(entries):
                 share = -(-left // (len(entries) - place))  # what is left, divided among the methods that are left
                 size = min(share, GENERATION, left)
                 if size > 0:
-                    self._generation(entry, encoders, size, advance)
-                    done, left = done + size, left - size
+                    new = self._generation(entry, encoders, size, advance)
+                    done, left = done + new, left - new
+            idle = 0 if done > before else idle + 1
 
     def _generation(
         self, entry: MethodEntry, encoders: Sequence[Encoder], size: int, advance: Callable[[int], None]
-    ) -> None:
+    ) -> int:
+        """Propose so many settings, and fit those that are new; returns how many were."""
         study, space = self.study(entry.name), search_space(entry, encoders)
         proposed = [study.ask() for _ in range(size)]
-        tasks: list[Task] = []
+        keys: list[str] = []
+        tasks: dict[str, Task] = {}  # what was tried before is told again, and not fitted again
+        tried = self._tried.setdefault(entry.name, {})
         for trial in proposed:
             proposal = {name: trial.suggest_categorical(name, values) for name, values in space.items()}
             settings = aimed_at(self.limits, entry, proposal)
+            keys.append(repr(settings))
+            if keys[-1] in tried or keys[-1] in tasks:
+                continue
             number = len(self.trials) + len(self.failures) + len(tasks)
             encoder = settings.pop("encoder", encoders[0] if entry.uses("encoder", settings) else None)
-            tasks.append(Task(number, entry, settings, self._encoder(encoder, encoders), self.seed, self.folder))
-        for trial, outcome in zip(proposed, self._fitted(tasks, advance), strict=True):
+            tasks[keys[-1]] = Task(number, entry, settings, self._encoder(encoder, encoders), self.seed, self.folder)
+        for key, outcome in zip(tasks, self._fitted(list(tasks.values()), advance), strict=True):
+            tried[key] = outcome
             if isinstance(outcome, Failure):
-                trial.set_user_attr("reason", outcome.reason)
-                study.tell(trial, state=optuna.trial.TrialState.FAIL)
                 self.failures.append(outcome)
             else:
-                study.tell(trial, self.objectives(outcome))
                 self.trials.append(outcome)
+        for trial, key in zip(proposed, keys, strict=True):
+            found = tried[key]
+            if isinstance(found, Failure):
+                trial.set_user_attr("reason", found.reason)
+                study.tell(trial, state=optuna.trial.TrialState.FAIL)
+            else:
+                study.tell(trial, self.objectives(found))
+        return len(tasks)
+
+    def _has_more(self, entry: MethodEntry, encoders: Sequence[Encoder]) -> bool:
+        """Whether some of a method's settings were not tried yet."""
+        settings = math.prod(len(values) for values in search_space(entry, encoders).values())
+        return len(self._tried.get(entry.name, {})) < settings
 
     def _encoder(self, name: Any, encoders: Sequence[Encoder]) -> Encoder | None:
         return next((each for each in encoders if encoder_entry(each).name == name), name)
