@@ -19,50 +19,81 @@ SP, EO = Limit("statistical_parity", 0.1), Limit("equal_opportunity", 0.1)
 
 
 class HandMade(Candidates):
-    """Candidates of which utility, expected and found p-values are given; `found` has a row for each gap."""
+    """Candidates of which utility, chance to pass and found p-values are given; `found` has a row for each gap."""
 
-    def __init__(self, expected, found, useful, judged=None):
-        self.expected, self.found = np.array(expected), {gap: list(values) for gap, values in found.items()}
+    def __init__(self, chance, found, useful, judged=None):
+        self.chance, self.found = np.array(chance), {gap: list(values) for gap, values in found.items()}
         self.tuning_utility = np.array(useful)
         self.val_utility = self.tuning_utility if judged is None else np.array(judged)
-        self.majority_utility, self.trials = 0.5, np.arange(len(expected))
+        self.majority_utility, self.trials = 0.5, np.arange(len(chance))
         self.asked: list[int] = []
 
-    def expected_p_values(self, limits):
-        return self.expected
+    def chance_to_pass(self, limits, level):
+        return self.chance
 
-    def test(self, candidate, limit):
+    def test(self, candidate, limit, *, near=None):
         self.asked.append(candidate)
         return rule.Tested(limit, 0.0, self.found[limit.gap][candidate], ())
 
 
 #           surest    sure   likely  a toss  doubtful  hopeless
-EXPECTED = [1e-9, 1e-6, 0.001, 0.02, 0.09, 0.9]
+CHANCE = [0.999, 0.99, 0.95, 0.8, 0.45, 0.001]
 USEFUL = [0.80, 0.82, 0.85, 0.87, 0.90, 0.99]
 
 
 def made(found, useful=USEFUL, **other):
-    return HandMade(EXPECTED, found if isinstance(found, dict) else {"statistical_parity": found}, useful, **other)
+    return HandMade(CHANCE, found if isinstance(found, dict) else {"statistical_parity": found}, useful, **other)
 
 
-def test_the_surest_is_tested_first_and_then_ever_more_useful_and_doubtful_ones():
-    assert made([0.0] * 6).sequence([SP], 0.05) == (0, 1, 2, 3, 4)
+def expected_usefulness(chance, useful, sequence):
+    """Above the majority answer, if the tests were independent: each must pass before the next is looked at."""
+    passed, before, promise = 1.0, 0.5, 0.0
+    for place in sequence:
+        passed *= chance[place]
+        promise += passed * (useful[place] - before)
+        before = useful[place]
+    return promise
 
 
-def test_a_less_useful_candidate_that_is_no_surer_is_not_tested():
-    assert made([0.0] * 6, useful=[0.8, 0.82, 0.85, 0.87, 0.86, 0.99]).sequence([SP], 0.05) == (0, 1, 2, 3)
+def test_usefulness_grows_along_the_sequence_and_hopeless_candidates_come_last():
+    assert made([0.0] * 6).sequence([SP], 0.05) == (0, 1, 2, 3, 4, 5)
 
 
-def test_at_a_sure_level_the_three_most_useful_are_tested_the_surest_first():
-    expected, useful = [1e-12, 1e-10, 1e-9, 1e-11, 2e-9], [0.80, 0.81, 0.82, 0.83, 0.84]
-    candidates = HandMade(expected, {"statistical_parity": [0.0] * 5}, useful)
-    assert candidates.sequence([SP], 0.05) == (0, 3, 2, 4)
+@pytest.mark.parametrize("seed", range(20))
+def test_no_other_rising_sequence_promises_more(seed):
+    """Against all of them, for seven candidates."""
+    draw = np.random.default_rng(seed)
+    chance, useful = draw.random(7) ** 0.5, 0.75 + 0.25 * draw.random(7)
+    order = sorted(range(7), key=lambda place: useful[place])
+    rising = [[place for place in order if chosen >> place & 1] for chosen in range(1, 2**7)]
+    best = max(expected_usefulness(chance, useful, sequence) for sequence in rising)
+    candidates = HandMade(chance, {"statistical_parity": [0.0] * 7}, useful)
+    sequence = candidates.sequence([SP], 0.05)
+    found = [sequence[0]]
+    for place in sequence[1:]:  # behind the sequence there are further candidates, in the order of their chances
+        if useful[place] <= useful[found[-1]]:
+            break
+        found.append(place)
+    assert any(
+        expected_usefulness(chance, useful, found[:length]) == pytest.approx(best)
+        for length in range(1, len(found) + 1)
+    )
+
+
+def test_a_doubtful_step_that_gains_little_is_left_out():
+    candidates = HandMade([0.99, 0.4, 0.6], {"statistical_parity": [0.0] * 3}, [0.8, 0.81, 0.9])
+    assert candidates.sequence([SP], 0.05) == (0, 2)
+
+
+def test_further_likely_candidates_are_tested_once_the_sequence_has_passed():
+    candidates = HandMade([0.99, 0.6, 0.98], {"statistical_parity": [0.0] * 3}, [0.9, 0.8, 0.89])
+    assert candidates.sequence([SP], 0.05) == (0, 2, 1)
 
 
 def test_nothing_behind_the_first_failure_is_tested_or_taken():
     candidates = made([0.001, 0.01, 0.2, 1e-6, 1e-6, 1e-6])
     choice = candidates.choose([SP], 0.95)
-    assert choice.sequence == (0, 1, 2, 3, 4)
+    assert choice.sequence == (0, 1, 2, 3, 4, 5)
     assert choice.certified == (0, 1)
     assert choice.chosen == 1
     assert candidates.asked == [0, 1, 2]
@@ -79,8 +110,8 @@ def test_a_p_value_at_the_level_passes():
 
 
 def test_of_those_that_passed_the_most_useful_on_all_val_nodes_is_taken():
-    choice = made([0.0] * 6, judged=[0.7, 0.9, 0.8, 0.6, 0.6, 0.99]).choose([SP], 0.95)
-    assert choice.certified == (0, 1, 2, 3, 4)
+    choice = made([0.0] * 6, judged=[0.7, 0.9, 0.8, 0.6, 0.6, 0.7]).choose([SP], 0.95)
+    assert choice.certified == (0, 1, 2, 3, 4, 5)
     assert choice.chosen == 1
 
 
@@ -120,10 +151,10 @@ class Drawn(HandMade):
     """Candidates whose counts were drawn, (candidates, groups)."""
 
     def __init__(self, counts):
-        super().__init__(EXPECTED[: len(counts)], {}, USEFUL[: len(counts)])
+        super().__init__(CHANCE[: len(counts)], {}, USEFUL[: len(counts)])
         self.counts = counts
 
-    def test(self, candidate, limit):
+    def test(self, candidate, limit, *, near=None):
         first, second = (int(count) for count in self.counts[candidate])
         return rule.Tested(limit, 0.0, p_value(first, second), ())
 
@@ -279,10 +310,10 @@ def test_thresholds_are_scores_of_each_twentieth_and_one_half():
 
 
 @pytest.mark.parametrize(
-    ("scores", "expected"), [([], [0.5]), ([1.0, 1.0], [0.5]), ([0.2] * 5, [0.2, 0.5]), ([0.0], [0, 0.5])]
+    ("scores", "expected"), [([], [0.5]), ([1.0, 1.0], [0.5]), ([0.2] * 5, [0.5]), ([0.2, 0.4], [0.3, 0.5])]
 )
 def test_thresholds_of_few_scores_are_few(scores, expected):
-    assert candidate_thresholds(np.array(scores)).tolist() == expected
+    assert candidate_thresholds(np.array(scores)).tolist() == pytest.approx(expected)
 
 
 def test_the_knee_is_furthest_above_the_line_between_the_ends():
