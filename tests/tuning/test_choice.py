@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -19,50 +20,69 @@ SP, EO = Limit("statistical_parity", 0.1), Limit("equal_opportunity", 0.1)
 
 
 class HandMade(Candidates):
-    """Candidates of which utility, expected and found p-values are given; `found` has a row for each gap."""
+    """Candidates of which utility, chances and p-values are given; `found` has a list for each gap."""
 
-    def __init__(self, expected, found, useful, judged=None):
-        self.expected, self.found = np.array(expected), {gap: list(values) for gap, values in found.items()}
+    def __init__(self, chances, found, useful, judged=None):
+        self.chances, self.found = np.array(chances), {gap: list(values) for gap, values in found.items()}
         self.tuning_utility = np.array(useful)
         self.val_utility = self.tuning_utility if judged is None else np.array(judged)
-        self.majority_utility, self.trials = 0.5, np.arange(len(expected))
+        self.majority_utility, self.trials = 0.5, np.arange(len(chances))
         self.asked: list[int] = []
 
-    def expected_p_values(self, limits):
-        return self.expected
+    def chance_to_pass(self, limits, level):
+        return self.chances
 
-    def test(self, candidate, limit):
+    def test(self, candidate, limit, *, near=None):
         self.asked.append(candidate)
         return rule.Tested(limit, 0.0, self.found[limit.gap][candidate], ())
 
 
-#           surest    sure   likely  a toss  doubtful  hopeless
-EXPECTED = [1e-9, 1e-6, 0.001, 0.02, 0.09, 0.9]
+CHANCES = [0.999, 0.99, 0.95, 0.8, 0.4, 0.01]
 USEFUL = [0.80, 0.82, 0.85, 0.87, 0.90, 0.99]
 
 
 def made(found, useful=USEFUL, **other):
-    return HandMade(EXPECTED, found if isinstance(found, dict) else {"statistical_parity": found}, useful, **other)
+    return HandMade(CHANCES, found if isinstance(found, dict) else {"statistical_parity": found}, useful, **other)
 
 
 def test_the_surest_is_tested_first_and_then_ever_more_useful_and_doubtful_ones():
-    assert made([0.0] * 6).sequence([SP], 0.05) == (0, 1, 2, 3, 4)
+    assert made([0.0] * 6).sequence([SP], 0.05) == (0, 1, 2, 3, 4, 5)
 
 
-def test_a_less_useful_candidate_that_is_no_surer_is_not_tested():
-    assert made([0.0] * 6, useful=[0.8, 0.82, 0.85, 0.87, 0.86, 0.99]).sequence([SP], 0.05) == (0, 1, 2, 3)
+def test_a_doubtful_candidate_that_is_no_more_useful_is_not_tested():
+    assert made([0.0] * 6, useful=[0.8, 0.82, 0.85, 0.87, 0.86, 0.99]).sequence([SP], 0.05) == (0, 1, 2, 3, 5)
 
 
-def test_at_a_sure_level_the_three_most_useful_are_tested_the_surest_first():
-    expected, useful = [1e-12, 1e-10, 1e-9, 1e-11, 2e-9], [0.80, 0.81, 0.82, 0.83, 0.84]
-    candidates = HandMade(expected, {"statistical_parity": [0.0] * 5}, useful)
-    assert candidates.sequence([SP], 0.05) == (0, 3, 2, 4)
+def promise(steps, chances, useful):
+    """The expected gain over the majority answer if the tests were independent."""
+    gain, reached, before = 0.0, 1.0, 0.5
+    for step in steps:
+        reached *= chances[step]
+        gain, before = gain + reached * (useful[step] - before), useful[step]
+    return gain
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_other_sequence_of_growing_usefulness_promises_more(monkeypatch, seed):
+    monkeypatch.setattr(rule, "MORE", 0)
+    rng = np.random.default_rng(seed)
+    chances, useful = rng.random(7), 0.76 + 0.24 * rng.random(7)
+    found = HandMade(chances, {}, useful).sequence([SP], 0.05)
+    assert list(useful[list(found)]) == sorted(useful[list(found)])
+    by_use = np.argsort(useful).tolist()
+    every = [steps for size in range(1, 8) for steps in combinations(by_use, size)]
+    assert promise(found, chances, useful) == pytest.approx(max(promise(each, chances, useful) for each in every))
+
+
+def test_further_likely_candidates_stand_behind_the_sequence_the_surest_first():
+    candidates = HandMade([0.7, 0.9, 0.99, 0.3], {}, [0.80, 0.81, 0.90, 0.79])
+    assert candidates.sequence([SP], 0.05) == (2, 1, 0)
 
 
 def test_nothing_behind_the_first_failure_is_tested_or_taken():
     candidates = made([0.001, 0.01, 0.2, 1e-6, 1e-6, 1e-6])
     choice = candidates.choose([SP], 0.95)
-    assert choice.sequence == (0, 1, 2, 3, 4)
+    assert choice.sequence == (0, 1, 2, 3, 4, 5)
     assert choice.certified == (0, 1)
     assert choice.chosen == 1
     assert candidates.asked == [0, 1, 2]
@@ -79,8 +99,8 @@ def test_a_p_value_at_the_level_passes():
 
 
 def test_of_those_that_passed_the_most_useful_on_all_val_nodes_is_taken():
-    choice = made([0.0] * 6, judged=[0.7, 0.9, 0.8, 0.6, 0.6, 0.99]).choose([SP], 0.95)
-    assert choice.certified == (0, 1, 2, 3, 4)
+    choice = made([0.0] * 6, judged=[0.7, 0.9, 0.8, 0.6, 0.6, 0.65]).choose([SP], 0.95)
+    assert choice.certified == (0, 1, 2, 3, 4, 5)
     assert choice.chosen == 1
 
 
@@ -120,10 +140,10 @@ class Drawn(HandMade):
     """Candidates whose counts were drawn, (candidates, groups)."""
 
     def __init__(self, counts):
-        super().__init__(EXPECTED[: len(counts)], {}, USEFUL[: len(counts)])
+        super().__init__(CHANCES[: len(counts)], {}, USEFUL[: len(counts)])
         self.counts = counts
 
-    def test(self, candidate, limit):
+    def test(self, candidate, limit, *, near=None):
         first, second = (int(count) for count in self.counts[candidate])
         return rule.Tested(limit, 0.0, p_value(first, second), ())
 
@@ -271,15 +291,17 @@ def test_a_test_in_json_has_the_fields_of_the_contract():
 # --- thresholds and the knee ------------------------------------------------------------------------------------------
 
 
-def test_thresholds_are_scores_of_each_twentieth_and_one_half():
-    levels = candidate_thresholds(np.random.default_rng(0).permutation(np.arange(1000)) / 1000)
+def test_thresholds_lie_between_scores_at_each_twentieth_and_at_one_half():
+    scores = np.random.default_rng(0).permutation(np.arange(1000)) / 1000
+    levels = candidate_thresholds(scores)
+    assert set(levels) & set(scores) == {0.5}
     assert len(levels) == 20  # 0.5 is not a quantile here: 499 of 1,000 lie below it
     assert 0.5 in levels
     assert (np.diff(levels) > 0).all()
 
 
 @pytest.mark.parametrize(
-    ("scores", "expected"), [([], [0.5]), ([1.0, 1.0], [0.5]), ([0.2] * 5, [0.2, 0.5]), ([0.0], [0, 0.5])]
+    ("scores", "expected"), [([], [0.5]), ([1.0, 1.0], [0.5]), ([0.2] * 5, [0.5]), ([0.0, 0.4, 0.4], [0.2, 0.5])]
 )
 def test_thresholds_of_few_scores_are_few(scores, expected):
     assert candidate_thresholds(np.array(scores)).tolist() == expected
