@@ -309,7 +309,8 @@ def test_a_refusal_says_what_was_nearest_what_would_pass_and_how_many_nodes_are_
         f"{100 * nearest['estimate']:.1f} points on {nearest['nodes']} certification nodes: that it is at most 12 "
         f"points is not certain enough (p = {nearest['p_value']:.3f}, 0.05 is needed). "
         f"About {refusal['nodes_needed']:,} certification nodes would be needed if its gap is what it looks like. "
-        f"With the nodes at hand a limit of {100 * refusal['certifiable']:g} points would have been kept."
+        f"With the nodes at hand a limit of {100 * refusal['certifiable']:g} points would have been kept; to take "
+        "it now, after looking, is not covered."
     )
 
 
@@ -334,7 +335,7 @@ def test_a_refusal_has_no_model_and_no_run(refused, read_json):
 def test_if_the_gap_itself_is_too_large_more_nodes_would_not_help(few, column):
     tuning = fv.tune(few, max_gap=0.005, methods="column", trials=1)
     assert tuning.document["refusal"]["nodes_needed"] is None
-    assert " With this gap, more nodes would not help." in tuning.refused
+    assert " If its gap is what it looks like, more nodes would not help." in tuning.refused
 
 
 def test_nodes_at_hand_are_counted_once(few, column):
@@ -409,3 +410,25 @@ def test_nobody_looks_at_the_test_split_before_the_end(few, column):
     assert counts[:2] != counts[2:]
     assert first.document["chosen"] == second.document["chosen"]
     assert first.document["frontier"][0]["metrics"] == second.document["frontier"][0]["metrics"]
+
+
+def test_more_models_after_a_decision_are_a_second_look(tmp_path):
+    graph = fv.synthetic_graph(800, seed=1)
+    request = {"max_gap": 0.3, "methods": ["parity", "logistic-regression"], "folder": tmp_path / "out"}
+    fv.tune(graph, **request, trials=1)
+    assert fv.tune(graph, **request, trials=1, resume=True).chosen is not None
+    for budget in ({"trials": 2}, {"minutes": 1.0}):
+        with pytest.raises(
+            fv.InputError, match=r"holds a decision already\. To try more models would be a second look"
+        ):
+            fv.tune(graph, **request, **budget, resume=True)
+
+
+def test_unlabelled_nodes_that_can_not_certify_are_not_spoken_of():
+    graph = fv.synthetic_graph(2000, seed=1)
+    split = fv.stratified_splits(graph, repeats=1, seed=0)[0]
+    labels = graph.labels.copy()
+    labels[split["test"].nonzero()[0][:10]] = -1
+    tuning = fv.tune(graph.replace(labels=labels, splits=split), max_gap=0.3, methods="parity")
+    assert "It does not speak of the 10 nodes without a label: none could certify." in tuning.document["conditions"]
+    assert tuning.chosen["limits"][0]["nodes"] > 300

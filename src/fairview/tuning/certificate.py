@@ -46,7 +46,7 @@ def statement(tests: Sequence[Tested], confidence: float) -> str:
 def conditions(holdout: Holdout, population: str) -> list[str]:
     """Under which the promise holds."""
     graph = holdout.graph
-    unknown = graph.sensitive_unknown
+    unknown, left = graph.sensitive_unknown, holdout.unlabelled_left_out
     where = (
         "It speaks of the nodes of this graph that no fit and no ranking has seen, and of no others."
         if population == "graph"
@@ -59,6 +59,7 @@ def conditions(holdout: Holdout, population: str) -> list[str]:
         where,
         "It holds for this model file with this threshold. Refitting, another threshold, or calibration voids it.",
         *([f"The group of {unknown:,} nodes is not known; it does not speak of them."] if unknown else []),
+        *([f"It does not speak of the {left:,} nodes without a label: none could certify."] if left else []),
         "The limit was set before anybody looked. A limit that is chosen after looking at the results is not covered.",
     ]
 

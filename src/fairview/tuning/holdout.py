@@ -64,6 +64,12 @@ class Holdout:
         """The nodes that a test looks at: everybody, or those with a label."""
         return self.everybody if label is None else self.labelled[self.graph.labels[self.labelled] == label]
 
+    @property
+    def unlabelled_left_out(self) -> int:
+        """Nodes without a label that no certification node stands for: none of them could be held out."""
+        unlabelled = ~self.graph.labelled & (self.graph.sensitive != UNKNOWN)
+        return 0 if unlabelled[self.everybody].any() else int(unlabelled.sum())
+
     def nodes(self) -> dict[str, int]:
         """How many nodes have which part."""
         train = self.design.split("train") & self.design.labelled
@@ -139,22 +145,11 @@ def check_certifiable(holdout: Holdout, limits: tuple[Limit, ...]) -> None:
             codes = holdout.graph.sensitive[holdout.certifying(label)]
             for code in groups:
                 if not (codes == code).any():
-                    if label is None and _unlabelled_elsewhere(holdout):
-                        raise InputError(
-                            "tune: all nodes without a label are in the train or the test split, so that none of them "
-                            f"is left to certify the {limit.words} for them. Take some of them out of the splits."
-                        )
                     which = {None: "", 1: " with a positive label", 0: " with a negative label"}[label]
                     raise InputError(
                         f"tune: no node{which} of group '{holdout.graph.groups[code]}' is left to certify the "
                         f"{limit.words}. Give the val split more nodes of that group."
                     )
-
-
-def _unlabelled_elsewhere(holdout: Holdout) -> bool:
-    """Whether there are unlabelled nodes, and none that certifies."""
-    unlabelled = ~holdout.graph.labelled & (holdout.graph.sensitive != UNKNOWN)
-    return bool(unlabelled.any()) and not unlabelled[holdout.everybody].any()
 
 
 def _any(masks: dict[str, npt.NDArray[np.bool_]], graph: NodeGraph) -> npt.NDArray[np.bool_]:
@@ -176,7 +171,8 @@ def _in_proportion(graph: NodeGraph, rows: Rows, draw: np.random.Generator) -> R
     known = graph.sensitive != UNKNOWN
     kinds = {label: rows[graph.labels[rows] == label] for label in (UNKNOWN, 0, 1)}
     totals = {label: int(((graph.labels == label) & known).sum()) for label in kinds}
-    # a kind of which none certifies counts as half a node: a handful of nodes elsewhere is no reason to certify nothing
+    if not len(kinds[UNKNOWN]):
+        totals[UNKNOWN] = 0  # the certificate then says that it does not speak of them
     scale = min((max(len(kinds[label]), 0.5) / total for label, total in totals.items() if total), default=0.0)
     chosen = [draw.permutation(kinds[label])[: round(scale * total)] for label, total in totals.items()]
     return np.sort(np.concatenate(chosen))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 
 from fairview.errors import InputError, Problems, did_you_mean, option
 from fairview.metrics.registry import METRICS
@@ -79,7 +80,9 @@ def read_limits(max_gap: float | Mapping[str, float] | None, gaps: Sequence[str]
             hint = " Limits are fractions: 5 points are 0.05." if _is_number(value) and 1 <= float(value) <= 100 else ""
             problems.add(f"{option('max_gap')}: {value!r}; expected a number between 0 and 1.{hint}")
     problems.raise_if_any()
-    return tuple(Limit(name, by_gap[name]) for name in dict.fromkeys(names))
+    return tuple(
+        Limit(name, None if (limit := by_gap[name]) is None else float(limit)) for name in dict.fromkeys(names)
+    )
 
 
 def check_utility(utility: str) -> None:
@@ -96,7 +99,7 @@ def check_confidence(confidence: float) -> None:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(float(value))
 
 
 def _is_share(value: object) -> bool:

@@ -42,16 +42,18 @@ class Budget:
     Attributes:
         trials: in all; None tries until the time is over.
         deadline: `time.monotonic()` after which no generation begins; None is no limit.
+        at_once: trials between two looks at the clock.
     """
 
     trials: int | None
     deadline: float | None = None
+    at_once: int = GENERATION
 
     def left(self, done: int) -> int:
         """How many more trials there may be."""
         if self.deadline is not None and monotonic() >= self.deadline:
             return 0
-        return GENERATION if self.trials is None else self.trials - done
+        return self.at_once if self.trials is None else self.trials - done
 
 
 @dataclass(frozen=True)

@@ -155,7 +155,8 @@ def tune(
     out = None if folder is None else Path(folder)
     if out is not None:
         _begin(out, asked | {"graph_sha256": graph.sha256, "fairview": __version__}, resume=resume)
-    budget = _budget(trials, minutes)
+        _check_undecided(out, trials, minutes)
+    budget = _budget(trials, minutes, workers)
     with track_live(f"Tuning on {graph.provenance.source}") as update, quiet_optuna():
         search = Search(holdout, limits, utility=utility, folder=out, seed=seed, workers=workers)
         _search(search, entries, named, budget, notice or update)
@@ -168,6 +169,7 @@ def tune(
     document = result.document
     if out is not None:
         document["run"] = str(out / "run") if result.chosen_model is not None else None
+    document["budget"] = {"trials": trials, "minutes": minutes}
     document["notes"] = [*split_notes, *document["notes"], *_failures(search)]
     document["seconds"] = {"fit": fitted - begun, "certify": time.perf_counter() - fitted}
     if out is not None:
@@ -294,9 +296,25 @@ def _begin(folder: Path, study: dict[str, Any], *, resume: bool) -> None:
         )
 
 
-def _budget(trials: int | None, minutes: float | None) -> Budget:
+def _check_undecided(folder: Path, trials: int | None, minutes: float | None) -> None:
+    """More models after a decision would be a second look at the same certification nodes."""
+    try:
+        before = json.loads((folder / "tune.json").read_text(encoding="utf-8"))["budget"]
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        raise InputError(f"{folder / 'tune.json'}: can't be read. Use another {option('folder')}.") from None
+    if minutes is not None or before != {"trials": trials, "minutes": minutes}:
+        raise InputError(
+            f"{folder}: holds a decision already. To try more models would be a second look at the same certification "
+            f"nodes, which is not covered by a certificate. Use another {option('folder')} and another "
+            f"{option('seed')}."
+        )
+
+
+def _budget(trials: int | None, minutes: float | None, workers: int) -> Budget:
     if minutes is not None:
-        return Budget(None, time.monotonic() + 60 * minutes)
+        return Budget(None, time.monotonic() + 60 * minutes, at_once=workers)
     return Budget(DEFAULT_TRIALS if trials is None else trials)
 
 
