@@ -20,6 +20,7 @@ Approximate p-values decide where they are more than a factor of five away from 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -274,37 +275,90 @@ def count(setting: Setting, resplits: int, out: Path) -> None:
             print(f"{setting.name}: {resplit + 1} of {resplits}, {time.perf_counter() - start:.0f} s", flush=True)
 
 
-def table(out: Path) -> None:
-    """Shares over the resplits, in percent.
+Row = dict[str, Any]
 
-    Refused; above the limit, among all resplits; balanced accuracy lost against the oracle, which knows the true gaps;
-    and the mean balanced accuracy if the majority answer is given after a refusal.
+
+def rows_of(out: Path) -> list[Row]:
+    """A row for each setting, limit, level and rule, in percent of the resplits.
+
+    `above`: the true gap is above the limit, among all resplits. `lost`: balanced accuracy against the oracle, which
+    knows the true gaps. `useful`: mean balanced accuracy if the majority answer is given after a refusal.
     """
+    rows = []
     for setting in SETTINGS:
         journal = out / f"{setting.name.replace(' ', '-')}.jsonl"
-        if not journal.exists():
-            continue
-        rows = [json.loads(line) for line in journal.read_text().splitlines()]
-        print(
-            f"\n### {setting.graph}, {setting.labels:,} labels, {setting.gap.replace('_', ' ')}: {len(rows)} resplits\n"
-        )
-        print("| limit | δ | rule | refused % | above the limit % | lost | with refusals |")
-        print("|---|---|---|---|---|---|---|")
-        lines = [line for row in rows for line in row["lines"]]
-        for key in dict.fromkeys((line["limit"], line["level"], line["rule"]) for line in lines):
-            those = [line for line in lines if (line["limit"], line["level"], line["rule"]) == key]
+        resplits = [json.loads(line) for line in journal.read_text().splitlines()] if journal.exists() else []
+        lines = [line for resplit in resplits for line in resplit["lines"]]
+        for limit, level, rule in dict.fromkeys((line["limit"], line["level"], line["rule"]) for line in lines):
+            those = [one for one in lines if (one["limit"], one["level"], one["rule"]) == (limit, level, rule)]
             taken = [line for line in those if not line["refused"]]
-            above = sum(line["above"] for line in taken) / len(those)
             lost = [line["oracle"] - line["utility"] for line in taken if line["oracle"] == line["oracle"]]
             fresh = [line["fresh_above"] for line in taken if "fresh_above" in line]
-            also = f" ({100 * sum(fresh) / len(those):.1f} fresh)" if fresh else ""
-            cost = f"{100 * float(np.mean(lost)):.1f}" if lost else "–"
-            worth = [line.get("utility", 0.5) for line in those]  # after a refusal there is the majority answer
-            limit, level, rule = key
-            print(
-                f"| {100 * limit:g} | {level or '–'} | {rule} | {100 * (1 - len(taken) / len(those)):.1f} "
-                f"| {100 * above:.1f}{also} | {cost} | {100 * np.mean(worth):.1f} |"
+            rows.append(
+                {"graph": setting.graph, "labels": setting.labels, "gap": setting.gap, "resplits": len(those)}
+                | {"limit": limit, "level": level, "rule": rule}
+                | {"refused": 100 * (1 - len(taken) / len(those))}
+                | {"above": 100 * sum(line["above"] for line in taken) / len(those)}
+                | {"fresh_above": 100 * sum(fresh) / len(those) if fresh else None}
+                | {"lost": 100 * float(np.mean(lost)) if lost else None}
+                | {"useful": 100 * float(np.mean([line.get("utility", 0.5) for line in those]))}
             )
+    return rows
+
+
+def table(out: Path) -> None:
+    """The tables of docs/guarantee.md, and all rows as docs/results/guarantee.csv has them, into the folder."""
+    rows = rows_of(out)
+    with (out / "guarantee.csv").open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        shown = [{n: f"{v:.4g}" if isinstance(v, float) else v for n, v in row.items()} for row in rows]
+        writer.writerows(shown)
+    by_setting: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        by_setting.setdefault((row["graph"], row["labels"], row["gap"], row["resplits"]), []).append(row)
+    rules = ("fairview", "fairview, population graph", "simple rule")
+    print("Refused, % of the resplits, at limits of 3 / 5 / 10 points, δ = 0.05:\n")
+    print("| graph, labels, gap | resplits | `fairview tune` | for this graph only | simple rule |")
+    print("|---|---|---|---|---|")
+    for (graph, labels, gap, resplits), those in by_setting.items():
+        cells = [
+            " / ".join(_cell(those, rule, limit, 0.05, "refused") for limit in (0.03, 0.05, 0.1)) for rule in rules
+        ]
+        print(f"| {graph}, {labels:,}, {_SHORT[gap]} | {resplits:,} | {' | '.join(cells)} |")
+    print("\nAbove the limit, % of the resplits, the largest over limits of 2, 3, 5 and 10 points:\n")
+    print(
+        "| graph, labels, gap | `fairview tune`, δ 0.05 | δ 0.1 | this graph only, δ 0.05 | δ 0.1 | lowest val gap "
+        "| best within |"
+    )
+    print("|---|---|---|---|---|---|---|")
+    for (graph, labels, gap, _), those in by_setting.items():
+        cells = [_largest(those, rule, level) for rule in rules[:2] for level in LEVELS]
+        cells += [_largest(those, rule, None) for rule in ("lowest val gap", "best within")]
+        print(f"| {graph}, {labels:,}, {_SHORT[gap]} | {' | '.join(cells)} |")
+    print("\nBalanced accuracy in percent with the majority answer after a refusal, at 3 / 5 / 10 points, δ = 0.05:\n")
+    print("| graph, labels, gap | `fairview tune` | for this graph only | simple rule | lost by `fairview tune` |")
+    print("|---|---|---|---|---|")
+    for (graph, labels, gap, _), those in by_setting.items():
+        cells = [" / ".join(_cell(those, rule, limit, 0.05, "useful") for limit in (0.03, 0.05, 0.1)) for rule in rules]
+        cells.append(" / ".join(_cell(those, "fairview", limit, 0.05, "lost") for limit in (0.03, 0.05, 0.1)))
+        print(f"| {graph}, {labels:,}, {_SHORT[gap]} | {' | '.join(cells)} |")
+
+
+_SHORT = {"statistical_parity": "SP", "equal_opportunity": "EO"}
+
+
+def _cell(rows: list[Row], rule: str, limit: float, level: float | None, name: str) -> str:
+    values = [row[name] for row in rows if (row["rule"], row["limit"], row["level"]) == (rule, limit, level)]
+    return f"{values[0]:.1f}" if values and values[0] is not None else "–"
+
+
+def _largest(rows: list[Row], rule: str, level: float | None) -> str:
+    those = [row for row in rows if (row["rule"], row["level"]) == (rule, level)]
+    if not those:
+        return "–"
+    fresh = [row["fresh_above"] for row in those if row["fresh_above"] is not None]
+    return f"{max(row['above'] for row in those):.1f}" + (f" (fresh {max(fresh):.1f})" if fresh else "")
 
 
 def main() -> None:

@@ -106,7 +106,7 @@ def test_a_certified_model_is_said_with_its_cost_and_what_no_limit_was_set_on(ma
         "on the validation nodes, 2.3 points less; 70.0% against 71.0% on the test nodes, 1.0 points less.",
         "No limit was set on the equal opportunity gap; on the test nodes it is 1.2 points (95% interval 0.0 to 4.2).",
     )
-    assert [fact.value for fact in verdict.facts] == ["4.1 points", "70.0%", "1.0 points", "250"]
+    assert [fact.value for fact in verdict.facts] == ["5.0 points", "70.0%", "1.0 points", "250"]
 
 
 def test_three_limits_are_counted_in_the_headline(made, tmp_path):
