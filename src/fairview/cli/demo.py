@@ -42,7 +42,7 @@ def demo(
 
     graph = fv.load_dataset("german")
     of_graph = fv.audit(graph)
-    tuning = fv.tune(graph, max_gap=_LIMIT, methods="parity", seed=_SEED, folder=out, resume=True)
+    tuning = fv.tune(graph, max_gap=_LIMIT, seed=_SEED, folder=out, resume=True)
     models: dict[str, Any] = {
         "majority answer": fv.Constant(),
         "logistic regression": fv.LogisticRegression(),
