@@ -51,7 +51,9 @@ class Trial:
         """For a table or a chart: the method, its weights, then what else was varied."""
         weights = {word: self.settings[name] for name, word in _WEIGHTS.items() if name in self.settings}
         rest = {name.replace("_", " "): value for name, value in self.settings.items() if name not in _WEIGHTS}
-        return ", ".join([resolve_method(self.method).label, *(_setting(*pair) for pair in (weights | rest).items())])
+        penalised = self.method == "vanilla" and any(weights.values())
+        head = "Penalised model" if penalised else resolve_method(self.method).label
+        return ", ".join([head, *(_setting(*pair) for pair in (weights | rest).items())])
 
     @property
     def group_at_prediction(self) -> bool:
