@@ -51,7 +51,7 @@ def tune(
         typer.Option(help="For methods that have one: gcn, gin, sage, mlp; separated by commas [default: gcn,sage]."),
     ] = None,
     trials: Annotated[
-        int | None, typer.Option(help="Models of searched methods; Parity's path is not counted [default: 6].", min=0)
+        int | None, typer.Option(help="Models of searched methods; Parity's path is not counted [default: 4].", min=0)
     ] = None,
     minutes: Annotated[float | None, typer.Option(help="Search for so long, instead of a number of trials.")] = None,
     workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,

@@ -49,7 +49,7 @@ from fairview.workers import end_if_still_starting
 
 VERSION = 1
 
-DEFAULT_TRIALS = 6
+DEFAULT_TRIALS = 4
 """Searched models, beside Parity's path, if neither `trials` nor `minutes` is given."""
 
 _MANY_LINKS = 1_000_000
@@ -97,7 +97,7 @@ def tune(
         utility: what is to be large: `balanced_accuracy`, `auc`, `accuracy` or `f1`.
         methods: names, or classes with a `search_space`. `parity` tries its own path of penalties.
         encoders: for methods that have one [default: `gcn`, and `sage` on graphs of up to a million links].
-        trials: models of searched methods, in all (Parity's path is not counted) [default: 6].
+        trials: models of searched methods, in all (Parity's path is not counted) [default: 4].
         minutes: search until they are over, instead of a number of trials.
         workers: processes.
         population: whom the certificate speaks of. `new`: the unseen nodes, and new ones that come like them. `graph`:
