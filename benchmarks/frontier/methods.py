@@ -43,6 +43,8 @@ EPOCHS = {
 EITHER: Mapping[str, Sequence[Any]] = {"sensitive_channels": (False, True)}
 """Parity leaves the channels of the sensitive attribute out; others may."""
 LAMBDAS = (10.0, 3.0, 30.0, 1.0, 100.0, 0.0)
+BETWEEN = (2.0, 5.0, 20.0, 50.0)
+"""Weights between those of Parity's path."""
 SCREENING = 0.35
 """Share of the seconds in which Parity looks for its columns."""
 
@@ -202,13 +204,13 @@ def _with(method: Any, fixed: Settings) -> Any:
 # --- Parity, and fairlearn on its columns -----------------------------------------------------------------------------
 
 
-def parity(holdout: Holdout, seconds: float, seed: int, *, networks: bool = False) -> Tries:
+def parity(holdout: Holdout, seconds: float, seed: int, *, finer: bool = False, networks: bool = False) -> Tries:
     """The path of `fairview.tuning.parity_path`, for either gap, cut to the seconds.
 
     Columns are looked for in `SCREENING` of the seconds: by the AUC on val of models without a penalty. Then come the
-    weights of the energy penalty, the middle ones first, and those of the threshold penalty behind them. With
-    `networks`, seconds that are left go to small `mlp` heads, with the fewest hops whose AUC is within half a point of
-    the best.
+    weights of the energy penalty, the middle ones first, and those of the threshold penalty behind them. Seconds that
+    are left go to weights in between (`finer`), or to small `mlp` heads (`networks`), with the fewest hops whose AUC is
+    within half a point of the best.
     """
     begun = time.process_time()
     zero: Settings = dict.fromkeys((f"{gap}_weight" for gap in (*GAPS, "equalized_odds")), 0.0)
@@ -226,7 +228,10 @@ def parity(holdout: Holdout, seconds: float, seed: int, *, networks: bool = Fals
             break
     best_auc, best = max(ranked, key=lambda each: each[0])
     columns = prepared[best["basis"]]
-    for penalty, weights, gap in product(PENALTIES, (WEIGHTS[1:-1], (WEIGHTS[0], WEIGHTS[-1])), GAPS):
+    steps = [*product(PENALTIES, (WEIGHTS[1:-1], (WEIGHTS[0], WEIGHTS[-1])), GAPS)]
+    if finer:
+        steps += product(PENALTIES, (BETWEEN,), GAPS)
+    for penalty, weights, gap in steps:
         start = fv.Parity(**best, **zero, penalty=penalty)
         models = start.path(holdout.design, weights, of=f"{gap}_weight", prepared=columns)
         for weight, model in zip(weights, models, strict=True):
@@ -272,6 +277,7 @@ def exponentiated_on_columns(holdout: Holdout, seconds: float, seed: int) -> Tri
 
 COMPETITORS = {
     "parity": Competitor("Parity", parity),
+    "parity-finer": Competitor("Parity, then finer weights", lambda *given: parity(*given, finer=True)),
     "parity-mlp": Competitor("Parity, then MLP heads", lambda *given: parity(*given, networks=True)),
     "vanilla": Competitor("GCN with penalty", _plain_network("gcn")),
     "vanilla-sage": Competitor("SAGE with penalty", _plain_network("sage"), only=("neighbours",)),

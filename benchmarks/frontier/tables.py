@@ -29,7 +29,7 @@ CSV = ROOT / "docs" / "results" / "frontier.csv"
 LIMITS = (0.02, 0.05)
 SHORT = {"statistical_parity": "SP", "equal_opportunity": "EO"}
 REFERENCE = "parity"
-OURS = ("parity", "parity-mlp")
+OURS = ("parity", "parity-finer", "parity-mlp")
 BORROWED = ("exponentiated-gradient-columns",)
 """Not a method of the package: another's algorithm on Parity's columns."""
 

@@ -53,7 +53,7 @@ def test_another_budget_needs_another_folder(out):
 def test_unknown_names_are_refused(out, capsys):
     with pytest.raises(SystemExit):
         main(["--methods", "parity,nobody", "--out", str(out)])
-    assert "'nobody': expected some of parity, parity-mlp" in capsys.readouterr().err
+    assert "'nobody': expected some of parity, parity-finer" in capsys.readouterr().err
 
 
 def test_methods_see_neither_labels_nor_groups_of_test_nodes():
@@ -108,7 +108,7 @@ def test_hypervolume_is_the_area_under_the_test_points():
     assert hypervolume([]) == 0
 
 
-QUICK = ("parity", "parity-mlp", "masking", "logistic-regression", "group-thresholds", "threshold-optimizer")
+QUICK = ("parity", "parity-finer", "parity-mlp", "masking", "logistic-regression", "group-thresholds")
 
 
 @pytest.mark.parametrize(
