@@ -57,13 +57,11 @@ class Competitor:
         label: in tables.
         tries: models of a division of the nodes, given the seconds and a seed.
         group_at_prediction: whether they need each node's group to predict it.
-        only: the graphs that it is tried on; all if empty.
     """
 
     label: str
     tries: Callable[[Holdout, float, int], Tries]
     group_at_prediction: bool = False
-    only: tuple[str, ...] = ()
 
 
 # --- methods with a search space --------------------------------------------------------------------------------------
@@ -280,7 +278,7 @@ COMPETITORS = {
     "parity-finer": Competitor("Parity, then finer weights", lambda *given: parity(*given, finer=True)),
     "parity-mlp": Competitor("Parity, then MLP heads", lambda *given: parity(*given, networks=True)),
     "vanilla": Competitor("GCN with penalty", _plain_network("gcn")),
-    "vanilla-sage": Competitor("SAGE with penalty", _plain_network("sage"), only=("neighbours",)),
+    "vanilla-sage": Competitor("SAGE with penalty", _plain_network("sage")),
     "fairvgnn": Competitor(
         "FairVGNN",
         searched(
