@@ -24,15 +24,14 @@ Array = npt.NDArray[np.float64]
 
 
 def worst_gap(candidates: Candidates, limits: Sequence[Limit]) -> Array:
-    """Of each candidate: the largest of the gaps on the certification nodes, each as a multiple of its limit."""
+    """Of each candidate: the largest of the gaps on the val nodes, each as a multiple of its limit."""
     worst = np.zeros(len(candidates))
     for limit in limits:
         for label in CONDITIONS[limit.gap]:
-            rows = candidates.holdout.certifying(label)
-            codes = candidates.holdout.graph.sensitive[rows]
-            sizes = np.bincount(codes, minlength=len(candidates.holdout.graph.groups))
-            rates = candidates.positive[label][:, sizes > 0] / sizes[sizes > 0]
-            worst = np.maximum(worst, np.ptp(rates, axis=1) / (limit.limit or 1.0))
+            rates = candidates.val_rates[label]
+            known = rates[:, ~np.isnan(rates).all(axis=0)]
+            if known.shape[1]:
+                worst = np.maximum(worst, np.ptp(known, axis=1) / (limit.limit or 1.0))
     return worst
 
 

@@ -31,7 +31,7 @@ from fairview.metrics.gap_test import (
     largest_gap,
     score_statistic,
 )
-from fairview.tuning.counts import cells_of, positive_counts, utility_of
+from fairview.tuning.counts import Cells, cells_of, positive_counts, utility_of
 from fairview.tuning.holdout import Holdout
 from fairview.tuning.limits import CONDITIONS, Limit
 
@@ -120,13 +120,14 @@ class Candidates:
         trials, thresholds, tuning, judged = [], [], [], []
         expected: dict[int | None, list[Array]] = {label: [] for label in self.conditions}
         positive: dict[int | None, list[npt.NDArray[np.int64]]] = {label: [] for label in self.conditions}
+        on_all_val: dict[int | None, list[Array]] = {label: [] for label in self.conditions}
         for number, model in enumerate(models):
             levels = candidate_thresholds(model.scores[learning])
             on_tuning, on_val = (cells_of(model.scores, graph, rows, levels) for rows in (holdout.tuning, val))
             on_learning = cells_of(model.scores, design, learning, levels)
             for label in self.conditions:
-                yes, nodes = positive_counts(on_learning, label)
-                expected[label].append(np.divide(yes, nodes, out=np.full(yes.shape, np.nan), where=nodes > 0))
+                expected[label].append(_rates(on_learning, label))
+                on_all_val[label].append(_rates(on_val, label))
                 found = cells_of(model.scores, graph, holdout.certifying(label), levels)
                 positive[label].append(positive_counts(found, label)[0])
             if utility == "auc":
@@ -140,6 +141,7 @@ class Candidates:
         self.trials, self.thresholds = np.concatenate(trials), np.concatenate(thresholds)
         self.tuning_utility, self.val_utility = np.concatenate(tuning), np.concatenate(judged)
         self.expected_rates = {label: np.concatenate(each) for label, each in expected.items()}
+        self.val_rates = {label: np.concatenate(each) for label, each in on_all_val.items()}
         self.positive = {label: np.concatenate(each) for label, each in positive.items()}
 
     def __len__(self) -> int:
@@ -277,6 +279,12 @@ class Candidates:
                             return None
                         factor = max(factor, (wanted / z) ** 2)
         return int(np.ceil(factor * max(test.nodes for test in tests)))
+
+
+def _rates(cells: Cells, label: int | None) -> Array:
+    """The share of positive predictions, (thresholds, groups); NaN for a group without nodes."""
+    yes, nodes = positive_counts(cells, label)
+    return np.asarray(np.divide(yes, nodes, out=np.full(yes.shape, np.nan), where=nodes > 0))
 
 
 def candidate_thresholds(scores: Array) -> Array:
