@@ -1,6 +1,6 @@
 """Make the pictures of the docs from a run and a tuning folder, with Chromium.
 
-`python docs/pictures/make.py runs/german tuned/people`; the tutorial "From a limit to a model" makes `tuned/people`.
+`python docs/pictures/make.py runs/german tuned/german`; `fairview demo --out tuned/german` makes the second one.
 """
 
 from __future__ import annotations
