@@ -37,7 +37,7 @@ def test_the_document_has_the_fields_of_the_contract(tuned, document):
         assert {"method", "settings", "metrics", "on_frontier"} <= set(row)
     assert set(document["seconds"]) == {"fit", "certify", "total"}
     assert document["seconds"]["total"] >= document["seconds"]["fit"] > 0
-    assert document["trials"] == 11 + 2  # Parity's path: one without, and five weights of two penalties
+    assert document["trials"] == 22 + 2  # of either number of hops: one without, and five weights of two penalties
 
 
 def test_what_is_promised_is_within_the_limit(document):
@@ -98,7 +98,7 @@ def test_optuna_opens_the_journal_and_finds_the_trials(tuned):
     study = optuna.load_study(study_name="logistic-regression", storage=storage)
     assert len(study.trials) == 2
     assert [direction.name for direction in study.directions] == ["MAXIMIZE", "MINIMIZE"]
-    assert len(optuna.load_study(study_name="parity", storage=storage).trials) == 11
+    assert len(optuna.load_study(study_name="parity", storage=storage).trials) == 22
     assert study.best_trials
 
 
@@ -381,8 +381,8 @@ def test_the_callers_optuna_is_as_loud_as_before(few, column, level):
 def test_progress_is_told_step_by_step(few, column):
     told = []
     fv.tune(few, methods=["parity", "column"], trials=3, notice=lambda done, total, text: told.append((done, total)))
-    assert [done for done, _ in told[:-1]] == list(range(1, 16 + 2 + 3 + 1))
-    assert {total for _, total in told[:-1]} == {16 + 2 + 3}
+    assert [done for done, _ in told[:-1]] == list(range(1, 16 + 4 + 3 + 1))
+    assert {total for _, total in told[:-1]} == {16 + 4 + 3}
     assert told[-1] == (1, 1)
 
 
