@@ -59,7 +59,8 @@ def stop_at(epoch: int, error: type[BaseException]) -> Any:
 def test_a_run_folder_has_the_files_of_the_contract(graph, tmp_path):
     result = train_run(model(), graph, tmp_path / "a")
     assert [path.name for path in sorted((tmp_path / "a").iterdir())] == FILES
-    assert list(result) == ["run", "metrics", "best_epoch", "epochs", "notes", "seconds", "interrupted"]
+    facts = ["group_at_prediction", "best_epoch", "epochs", "notes"]
+    assert list(result) == ["run", "metrics", *facts, "seconds", "interrupted"]
     assert result["run"] == str(tmp_path / "a")
     assert list(result["metrics"]) == ["val", "test"]
     assert set(result["metrics"]["test"]) > METRICS

@@ -133,7 +133,7 @@ BAIL_NO_TIME = dataclasses.replace(
     channels=17,
     harms=(
         "`TIME`, the label in disguise, is not among the channels, but the published links were drawn with it and "
-        "still know it: `fairview audit bail-no-time --hidden TIME`. Use `bail-no-time-links` for the honest task.",
+        "still know it (an audit with `TIME` hidden shows it). Use `bail-no-time-links` for the honest task.",
         *_HARMS,
         _SIMILAR.format("and `TIME`"),
     ),
