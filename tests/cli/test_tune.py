@@ -41,7 +41,7 @@ QUICK = ("--methods", "logistic-regression", "--trials", "1")
 
 @pytest.fixture(autouse=True)
 def few_other_limits(monkeypatch):
-    monkeypatch.setattr("fairview.tuning.tune.OTHER_LIMITS", (0.1, 0.2, 0.3))
+    monkeypatch.setattr("fairview.tuning.decision.OTHER_LIMITS", (0.1, 0.2, 0.3))
 
 
 def words(text):

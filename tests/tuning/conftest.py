@@ -50,7 +50,7 @@ class Column(fv.Estimator):
 @pytest.fixture
 def column(monkeypatch) -> Iterator[type[Column]]:
     """The method `column`, registered for one test, with an empty memory; few other limits are looked at."""
-    monkeypatch.setattr("fairview.tuning.tune.OTHER_LIMITS", (0.1, 0.2, 0.3))
+    monkeypatch.setattr("fairview.tuning.decision.OTHER_LIMITS", (0.1, 0.2, 0.3))
     with METHODS.added(fv.MethodEntry(name="column", words="one column", target=Column)):
         Column.graphs, Column.fails = [], {}
         yield Column

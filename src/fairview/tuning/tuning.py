@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from fairview.metrics.evaluation import Evaluation
 
 
+VERSION = 1
+"""Of tune.json and study.json."""
+
+
 class RefusedError(FairviewError):
     """No model could be certified for the limit; the message says why, and what was nearest."""
 

@@ -1,0 +1,109 @@
+"""Is a request for a tuning in order? Every problem at once, before any work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fairview.data.graph import NodeGraph
+from fairview.errors import InputError, Problems, option
+from fairview.groups import UNKNOWN
+from fairview.methods.contract import check_trainable
+from fairview.methods.encoder_spec import Encoder, encoder_entry
+from fairview.methods.estimator import Estimator
+from fairview.methods.registry import MethodEntry, resolve_method
+from fairview.tuning.limits import Limit, check_confidence, check_utility, read_limits
+
+_MANY_LINKS = 1_000_000
+"""Beyond them SAGE, which passes messages in every epoch, takes minutes a model."""
+
+
+def checked_request(
+    max_gap: Any,
+    gaps: Any,
+    confidence: float,
+    utility: str,
+    methods: Sequence[Any],
+    encoders: Sequence[Encoder],
+    trials: Any,
+    minutes: float | None,
+    workers: int,
+    population: str,
+    group_at_prediction: bool,
+    seed: Any,
+) -> tuple[tuple[Limit, ...], list[MethodEntry]]:
+    """Every problem of the request at once."""
+    problems = Problems()
+    limits: tuple[Limit, ...] = ()
+    with problems.collecting():
+        limits = read_limits(max_gap, gaps)
+    with problems.collecting():
+        check_confidence(confidence)
+    with problems.collecting():
+        check_utility(utility)
+    if population not in ("new", "graph"):
+        problems.add(f"{option('population')}: '{population}'; expected 'new' or 'graph'.")
+    if trials is not None and minutes is not None:
+        problems.add(f"give {option('trials')} or {option('minutes')}, not both.")
+    if trials is not None and (not isinstance(trials, int) or trials < 0):
+        problems.add(f"{option('trials')}: {trials}; expected a whole number, 0 or more.")
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        problems.add(f"{option('seed')}: {seed!r}; expected a whole number, at least 0.")
+    if minutes is not None and not minutes > 0:
+        problems.add(f"{option('minutes')}: {minutes:g}; expected more than 0.")
+    if workers < 1:
+        problems.add(f"{option('workers')}: {workers}; expected at least 1.")
+    if not methods:
+        problems.add(f"{option('methods')}: none are named; expected at least one, such as 'parity'.")
+    for encoder in encoders:
+        with problems.collecting():
+            encoder_entry(encoder)
+    entries: list[MethodEntry] = []
+    for method in methods:
+        with problems.collecting():
+            entry = resolve_method(method)
+            entries.append(entry)
+            _check_method(entry, group_at_prediction)
+    if trials == 0 and entries and all(entry.name != "parity" for entry in entries):
+        problems.add(f"{option('trials')}: 0; without the method 'parity' there is nothing to try.")
+    problems.raise_if_any()
+    return limits, list({entry.name: entry for entry in entries}.values())
+
+
+def encoders_for(encoders: Any, graph: NodeGraph) -> list[Encoder]:
+    """The encoders that were named; by default those that a graph of this size can afford."""
+    if encoders is None:
+        return ["gcn", "sage"] if graph.num_edges <= _MANY_LINKS else ["gcn"]
+    return list(encoders) if isinstance(encoders, list | tuple) else [encoders]
+
+
+def _check_method(entry: MethodEntry, group_at_prediction: bool) -> None:
+    if entry.group_at_prediction and not group_at_prediction:
+        raise InputError(
+            f"{option('methods')}: {entry.words} needs each node's group at prediction, which is often not allowed. "
+            f"If it is, say so: {option('group_at_prediction', True)}."
+        )
+    if entry.name != "parity" and not entry.search_space:
+        raise InputError(
+            f"{option('methods')}: {entry.words} declares no search_space, so that there is nothing to try. Give its "
+            "class one, a dictionary from parameters to values, or leave it out."
+        )
+    if getattr(entry.method, "tensors", Estimator.tensors) is Estimator.tensors:
+        raise InputError(
+            f"{option('methods')}: {entry.words} can't be saved, and a certificate is for a saved model. Derive it "
+            "from fairview.Estimator, and add tensors() and restore(tensors, facts)."
+        )
+
+
+def check_graph(graph: NodeGraph) -> None:
+    """A split that chooses and certifies, and groups that are known for most of it."""
+    check_trainable(graph)
+    val = graph.split("val") & graph.labelled
+    known = int((graph.sensitive[val] != UNKNOWN).sum())
+    if 2 * known < int(val.sum()):
+        raise InputError(
+            f"tune: the group is known for {known:,} of {int(val.sum()):,} val nodes; a certificate would speak for "
+            "those only, who may differ from the rest. Fill in more groups, or leave the other nodes out."
+        )
