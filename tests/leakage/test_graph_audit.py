@@ -101,7 +101,7 @@ def test_the_document_has_the_agreed_keys_and_is_json(german):
 
 
 def test_the_report_can_read_the_document(german):
-    from fairview.report.documents import AuditDocument
+    from fairview.report.audit_documents import AuditDocument
 
     read = AuditDocument.model_validate(german.to_dict())
     assert len(read.channels) == 27

@@ -9,7 +9,7 @@ from sklearn.metrics import r2_score
 import fairview as fv
 from fairview.data.datasets import table_columns
 from fairview.leakage.hidden_columns import hidden_findings, r_squared
-from fairview.report.documents import AuditDocument
+from fairview.report.audit_documents import AuditDocument
 
 
 @pytest.fixture(scope="module")

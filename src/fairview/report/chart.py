@@ -75,7 +75,8 @@ def _chosen(drawn: dict[str, Figure], figure: str | None, kind: str) -> Figure:
 
 def _content(result: object) -> Content:
     """What the report would read from the result's files; torch is imported only for models and tunings."""
-    from fairview.report.documents import AuditDocument, ComparisonDocument
+    from fairview.report.audit_documents import AuditDocument
+    from fairview.report.documents import ComparisonDocument
     from fairview.report.folder import Content
     from fairview.report.tuning_documents import TuningDocument
 

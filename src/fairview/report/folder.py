@@ -12,14 +12,8 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, Field, RootModel, ValidationError, model_validator
 
 from fairview.errors import InputError, command, placeholder
-from fairview.report.documents import (
-    AuditDocument,
-    ComparisonDocument,
-    EpochLine,
-    EvaluationDocument,
-    RunRecord,
-    visible,
-)
+from fairview.report.audit_documents import AuditDocument
+from fairview.report.documents import ComparisonDocument, EpochLine, EvaluationDocument, RunRecord, visible
 from fairview.report.tuning_documents import CertificateDocument, TuningDocument
 from fairview.study.row_summary import row_costs
 

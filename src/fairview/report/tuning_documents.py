@@ -3,8 +3,6 @@
 They are untrusted, as all documents are (documents.py): absent keys make the report shorter, a wrong value is an error.
 """
 
-# ruff: noqa: RUF012 (pydantic copies the defaults)
-
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
@@ -12,15 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from fairview.metrics.registry import METRICS
-from fairview.report.documents import (
-    Count,
-    DocumentPart,
-    EvaluationDocument,
-    GraphRecord,
-    MetricsRow,
-    Number,
-    Text,
-)
+from fairview.report.documents import Count, DocumentPart, EvaluationDocument, GraphRecord, MetricsRow, Number, Text
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Population = Literal["new", "graph"]

@@ -7,7 +7,8 @@ from typing import TypeVar, cast
 
 import altair as alt
 
-from fairview.report.documents import CalibrationRow, GroupRow, ModelAuditDocument, RateBounds, RocRow, ScoresRow
+from fairview.report.audit_documents import CalibrationRow, ModelAuditDocument, RocRow, ScoresRow
+from fairview.report.documents import GroupRow, RateBounds
 from fairview.report.figures.charts import NEUTRAL, Series, Values, chart_of, curves, dots, known, layered, tip
 from fairview.report.figures.figure import Figure, FigureTable, Panel
 from fairview.report.folder import Content

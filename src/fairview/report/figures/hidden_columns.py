@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 
 from fairview.leakage.sentences import hidden_sentence
-from fairview.report.documents import HiddenRow, ScoreBounds
+from fairview.report.audit_documents import HiddenRow, ScoreBounds
 from fairview.report.figures.charts import Series, Values, dots, known, layered, tip
 from fairview.report.figures.figure import Figure, FigureTable, Panel
 from fairview.report.folder import Content

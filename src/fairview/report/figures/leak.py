@@ -10,7 +10,7 @@ from typing import Any
 import altair as alt
 
 from fairview.leakage.sentences import LINES, headline, one_line_each, rule_sentence
-from fairview.report.documents import AuditDocument, ChannelRow
+from fairview.report.audit_documents import AuditDocument, ChannelRow
 from fairview.report.figures.charts import BLUE, NEUTRAL, VERMILLION, Series, Values, chart_of, layered, tip
 from fairview.report.figures.figure import Figure, FigureTable, Panel
 from fairview.report.folder import Content

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import altair as alt
 
-from fairview.report.documents import KeptRow
+from fairview.report.audit_documents import KeptRow
 from fairview.report.figures.charts import BLUE, NEUTRAL, Series, Values, chart_of, known, layered, tip
 from fairview.report.figures.figure import Figure, FigureTable, Panel
 from fairview.report.folder import Content

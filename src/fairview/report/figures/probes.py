@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import altair as alt
 
-from fairview.report.documents import ProbeRow, Theorem2Document
+from fairview.report.audit_documents import ProbeRow, Theorem2Document
 from fairview.report.figures.charts import Series, Values, dots, known, layered, rule, tip
 from fairview.report.figures.figure import Figure, FigureTable, Panel
 from fairview.report.folder import Content

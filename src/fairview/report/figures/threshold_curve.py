@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 
 from fairview.metrics.registry import gap_names
-from fairview.report.documents import ThresholdRow, ThresholdsDocument
+from fairview.report.audit_documents import ThresholdRow, ThresholdsDocument
 from fairview.report.figures.charts import GREEN, Series, Values, chart_of, curves, known, layered, rule, tip
 from fairview.report.figures.figure import Figure, FigureTable, Panel
 from fairview.report.folder import Content

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairview.leakage.sentences import flagged_sentence, headline, hidden_sentence, links_sentence, rule_sentence
-from fairview.report.documents import AuditDocument
+from fairview.report.audit_documents import AuditDocument
 from fairview.report.verdict.parts import ReportVerdict, Status
 from fairview.report.words import listed, number, percent, plural, source_name, span
 
