@@ -90,13 +90,14 @@ def verify(
 
 
 def _check_seeds(folder: Path, seeds: list[Path], graph: NodeGraph | None, load: Loader, found: Findings) -> None:
-    _check_audit(folder, found)
     for path in seeds:
         inner = found.inside(path.name)
         check_run(path, graph, load, inner)
         found.absorb(inner)
     lost = [f"seed-{n}" for n in range(1, len(seeds) + 1) if not (folder / f"seed-{n}").is_dir()]
     found.add(f"{name}: is missing." for name in lost)
+    if not found.problems:
+        _check_audit(folder, found)
 
 
 def _check_audit(folder: Path, found: Findings) -> None:
