@@ -180,7 +180,7 @@ def _document(path: Path) -> dict[str, Any] | None:
     except OSError as error:
         raise InputError(f"{path}: can't be read ({error.strerror or error}).") from None
     document = _parsed(content, path)
-    if path.name == "run.json" and "version" not in document:
+    if path.name == "run.json" and not document.keys() & {"version", "files", "sha256"}:
         return None
     document = unsealed(content, path)
     files = document.get("files")

@@ -40,7 +40,7 @@ def test_json_is_the_summary_with_the_costs_and_nothing_else_is_printed(run, fol
     assert found["rows"][2]["settings"]["epochs"] == 2
     assert found["rows"][2]["settings"]["clamp_threshold"] == 0.1, "the paper's cell, by default"
     assert all(row["seconds"] > 0 for row in found["rows"])
-    files = ["journal.jsonl", "results.csv", "study.json", "summary.json", "timings.csv"]
+    files = ["files.json", "journal.jsonl", "results.csv", "study.json", "summary.json", "timings.csv"]
     assert sorted(path.name for path in folder.iterdir()) == files
 
 

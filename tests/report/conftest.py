@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fairview.manifest import with_hashes
+
 METRICS = (
     "auc",
     "f1",
@@ -396,8 +398,12 @@ def made_certificate(gaps: tuple[str, ...] = ("statistical_parity",)) -> dict[st
 
 
 def write(folder: Path, **documents: Any) -> Path:
-    """Documents by name of file (`run=...` is run.json); texts are written as they are."""
+    """Documents by name of file (`run=...` is run.json, of version 2 with hashes); texts are written as they are."""
     folder.mkdir(parents=True, exist_ok=True)
+    record = documents.get("run")
+    if isinstance(record, dict) and record.get("version", 1) >= 2:
+        write(folder, **{name: document for name, document in documents.items() if name != "run"})
+        documents = {"run": with_hashes(record, folder, [path.name for path in folder.iterdir()])}
     for name, document in documents.items():
         text = document if isinstance(document, str) else json.dumps(document)
         (folder / (f"{name}.jsonl" if name == "history" else f"{name}.json")).write_text(text)

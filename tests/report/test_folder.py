@@ -87,12 +87,13 @@ def test_bytes_that_are_no_text_are_an_error(tmp_path):
 def test_documents_with_and_without_a_schema_version_are_read_and_later_ones_refused(made, tmp_path):
     plain = made.metrics()
     for place, head in enumerate(({}, {"kind": "metrics", "version": 2})):
-        folder = made.run(tmp_path / str(place), metrics=head | plain, run=made.record() | head | {"kind": "run"})
+        record = made.record() | head | {"kind": "run"}
+        folder = made.write(tmp_path / str(place), metrics=head | plain, run=record)
         assert list(read_folder(folder).runs[0].metrics) == ["val", "test"]
     with pytest.raises(InputError, match=r"metrics\.json: document: .*version 3; expected metrics, 2"):
         read_folder(made.run(tmp_path / "later", metrics=plain | {"kind": "metrics", "version": 3}))
     with pytest.raises(InputError, match=r"run\.json: version: input should be 1 or 2"):
-        read_folder(made.run(tmp_path / "run", run=made.record() | {"version": 3}))
+        read_folder(made.write(tmp_path / "run", run=made.record() | {"version": 3}))
 
 
 def test_the_error_names_the_line_of_the_history(made, tmp_path):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 import fairview as fv
 from fairview.data.synthetic.generator import synthetic_graph
 from fairview.leakage.graph_audit import audit
 from fairview.leakage.model_audit import audit_model
 from fairview.report import render
 from fairview.report.folder import read_folder
+from fairview.runs.evidence import write_audit
 from fairview.runs.run import train_run
 
 
@@ -20,7 +19,7 @@ def test_a_real_run_is_read_and_drawn(tmp_path):
     train_run(model, graph, tmp_path)
     document = audit(graph, permutations=99, probes=False).to_dict()
     document["model"] = audit_model(model, graph, probes=False).to_dict()
-    (tmp_path / "audit.json").write_text(json.dumps(document))
+    write_audit(tmp_path, document)
     content = read_folder(tmp_path)
     assert content.audit is not None
     assert [channel.name for channel in content.audit.channels] == list(graph.channels)

@@ -85,7 +85,7 @@ def test_a_frontier_that_the_tried_models_do_not_give_is_noticed(copied, edit, r
 
 def test_a_tried_model_that_was_changed_is_noticed(copied):
     folder = copied("tuning")
-    path = sorted(folder.glob("trials/*/scores.npy"))[0]
+    path = min(folder.glob("trials/*/scores.npy"))
     path.write_bytes(path.read_bytes()[:-1] + b"\x7f")
     place = path.relative_to(folder)
     assert any(problem.startswith(f"{place}: does not match its sha256 in") for problem in fv.verify(folder).problems)

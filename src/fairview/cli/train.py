@@ -68,6 +68,7 @@ def train(
 
         fairview train german --method mypackage.mymodule:MyMethod --out runs/mine
     """
+    from fairview.locks import folder_lock
     from fairview.methods.registry import resolve_method
     from fairview.runs.run import train_run
 
@@ -75,7 +76,7 @@ def train(
     entry = resolve_method(method)
     graph = chosen_graph(dataset, data_dir, tables)
     make = _maker(entry, encoder, preset, dataset, setting or [], graph)
-    with terminable(f"what is finished is kept; go on with --resume --out {out}"):
+    with terminable(f"what is finished is kept; go on with --resume --out {out}"), folder_lock(out):
         if seeds is None:
             with track_live(f"{entry.words} on {graph.provenance.source}") as update:
                 result = train_run(make(seed), graph, out, resume=resume, notice=_live(update))

@@ -153,7 +153,7 @@ class RunRecord(DocumentPart):
 
     kind: Literal["run"] = "run"
     version: Literal[1, 2] = 1
-    method: Text = ""
+    method: Text
     group_at_prediction: bool | None = None
     parameters: dict[Text, Any] = {}
     seed: int | None = None
