@@ -40,6 +40,7 @@ class EdgeCounts:
     given: int
     self_loops: int = 0
     parallel: int = 0
+    weightless: int = 0  # pairs of weight 0
     one_direction: int = 0  # pairs whose reverse was not given, and was added
     weighted: bool = False
 
@@ -50,6 +51,8 @@ class EdgeCounts:
             notes.append(f"{self.self_loops:,} self-loops dropped")
         if self.parallel:
             notes.append(f"{self.parallel:,} parallel edges merged" + (", weights added up" if self.weighted else ""))
+        if self.weightless:
+            notes.append(f"{self.weightless:,} edges of weight 0 dropped")
         if self.one_direction and not directed:
             both = ", with the same weight both ways" if self.weighted else ""
             notes.append(f"{self.one_direction:,} edges given in one direction only, made symmetric{both}")
@@ -67,7 +70,7 @@ class Adjacency(Rebuilt):
         >>> adjacency.indptr.tolist(), adjacency.indices.tolist()
         ([0, 1, 3, 4, 4], [1, 0, 2, 1])
         >>> counts
-        EdgeCounts(given=4, self_loops=1, parallel=1, one_direction=2, weighted=False)
+        EdgeCounts(given=4, self_loops=1, parallel=1, weightless=0, one_direction=2, weighted=False)
 
         Weights of parallel edges are added up:
 
@@ -154,8 +157,8 @@ class Adjacency(Rebuilt):
             target: second node of each pair.
             num_nodes: how many there are.
             directed: keep pairs as they are.
-            weights: of each pair. Those of duplicates are added up. Unless `directed`, a pair and its reverse must
-                have the same weight if both are given.
+            weights: of each pair. Those of duplicates are added up, and pairs of weight 0 go. Unless `directed`, a
+                pair and its reverse must have the same weight if both are given.
             names: what messages call the nodes; their numbers by default.
 
         Raises:
@@ -179,18 +182,24 @@ class Adjacency(Rebuilt):
         first, second = first[kept].astype(np.int64), second[kept].astype(np.int64)
         keys = first * num_nodes + second  # one number for each pair
         pairs = _unique(keys)  # ascending
-        counts = EdgeCounts(
-            given=len(kept),
-            self_loops=len(kept) - len(first),
-            parallel=len(first) - len(pairs),
-            weighted=given is not None,
-        )
+        parallel = len(keys) - len(pairs)
         values = None if given is None else summed_weights(keys, given[kept])
+        weightless = 0 if values is None else int((values == 0).sum())
+        one_way = len(pairs) - weightless
         if not directed:
             both = _unique(np.concatenate([pairs, second * num_nodes + first]))
-            counts = dataclasses.replace(counts, one_direction=len(both) - len(pairs))
             values = None if values is None else symmetric_weights(pairs, values, both, num_nodes, names)
             pairs = both
+        if values is not None and weightless:
+            pairs, values = pairs[values > 0], values[values > 0]
+        counts = EdgeCounts(
+            given=len(kept),
+            self_loops=len(kept) - len(keys),
+            parallel=parallel,
+            weightless=weightless,
+            one_direction=len(pairs) - one_way,
+            weighted=values is not None,
+        )
         rows = np.arange(num_nodes + 1, dtype=np.int64) * num_nodes
         indptr = np.searchsorted(pairs, rows).astype(np.int64, copy=False)
         indices = (pairs - np.repeat(rows[:-1], np.diff(indptr))).astype(np.int32)
@@ -213,7 +222,8 @@ class Adjacency(Rebuilt):
         num_nodes = len(starts) - 1
         sources = np.repeat(np.arange(num_nodes), np.diff(starts))
         adjacency, counts = cls.from_pairs(sources, neighbours, num_nodes=num_nodes, directed=directed, weights=weights)
-        if counts.self_loops or counts.parallel or counts.one_direction or (adjacency.indices != neighbours).any():
+        changed = counts.self_loops or counts.parallel or counts.weightless or counts.one_direction
+        if changed or (adjacency.indices != neighbours).any():
             raise InputError(
                 "edges: the rows must be sorted, without self-loops or duplicates, and symmetric unless directed; "
                 "use Adjacency.from_pairs to make them so."

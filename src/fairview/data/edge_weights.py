@@ -1,4 +1,4 @@
-"""What does a link weigh? Positive numbers: parallel edges add up, and both directions of a link agree.
+"""What does a link weigh? Never less than 0: parallel edges add up, and both directions of a link agree.
 
 The decision is docs/adr/0019.
 """
@@ -19,17 +19,17 @@ Keys = npt.NDArray[np.int64]
 SMALLEST, LARGEST = 1e-12, 1e12
 """Between these, no sum over neighbours and no reciprocal of it leaves float32."""
 
-RULE = f"a weight is a number from {SMALLEST:g} to {LARGEST:g}"
-REMEDY = f"{RULE}. Leave out edges that shall not count, and rescale the others"
+RULE = f"a weight is 0 or a number from {SMALLEST:g} to {LARGEST:g}"
+REMEDY = f"{RULE}. Correct them, or rescale all weights"
 
 _ROUNDING = 1e-6  # relative: both directions of a link may differ by float32's rounding
 
 
 def edge_weights(values: npt.ArrayLike, number: int, what: str = "edge_weight") -> npt.NDArray[np.float64]:
-    """One positive number per edge, from an array of shape (m,) or (m, 1).
+    """One number per edge, from an array of shape (m,) or (m, 1).
 
     Raises:
-        InputError: other shapes, texts, zero, negative numbers, NaN, and what is out of range, with examples.
+        InputError: other shapes, texts, negative numbers, NaN, and what is out of range, with examples.
     """
     array = as_array(values, what)
     if array.shape == (number, 1):
@@ -49,8 +49,8 @@ def edge_weights(values: npt.ArrayLike, number: int, what: str = "edge_weight") 
 
 
 def out_of_range(values: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
-    """The places of NaN, and of numbers that are not positive, too small or too large."""
-    return np.flatnonzero(~((values >= SMALLEST) & (values <= LARGEST)))
+    """The places of NaN, and of numbers that are negative, too small or too large."""
+    return np.flatnonzero(~((values == 0) | (values >= SMALLEST) & (values <= LARGEST)))
 
 
 def summed_weights(keys: Keys, weights: npt.NDArray[np.float64]) -> Weights:
@@ -78,8 +78,8 @@ def symmetric_weights(
         InputError: a pair and its reverse have different weights.
     """
     reverse = both % num_nodes * num_nodes + both // num_nodes
-    forth, back = (_weights_at(keys, pairs, weights) for keys in (both, reverse))  # 0 where it was not given
-    differ = np.flatnonzero((forth > 0) & (back > forth * (1 + _ROUNDING)))  # each link once: the lighter direction
+    forth, back = (_weights_at(keys, pairs, weights) for keys in (both, reverse))  # NaN where it was not given
+    differ = np.flatnonzero(back > forth * (1 + _ROUNDING))  # each link once: the lighter direction
     if len(differ):
         examples = []
         for k in differ[:5].tolist():
@@ -91,11 +91,11 @@ def symmetric_weights(
             f"edge_weight: {len(differ):,} links have another weight in each direction ({'; '.join(examples)}{more}). "
             f"Give each link one weight, or pass {option('directed', True)}."
         )
-    return np.maximum(forth, back)
+    return np.fmax(forth, back)
 
 
 def _weights_at(keys: Keys, pairs: Keys, weights: Weights) -> Weights:
-    found = np.zeros(len(keys), dtype=np.float32)
+    found = np.full(len(keys), np.nan, dtype=np.float32)
     if len(pairs):
         places = np.minimum(np.searchsorted(pairs, keys), len(pairs) - 1)
         there = pairs[places] == keys

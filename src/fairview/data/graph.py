@@ -130,7 +130,7 @@ class NodeGraph(Rebuilt):
             sensitive: shape (n,), any values; None and NaN are unknown. The groups are its distinct values, sorted.
             channels: d names; `x0`, `x1`, ... by default.
             directed: keep the edges as they are given.
-            edge_weight: shape (m,) or (m, 1), positive; None if all edges count alike. Weights of parallel edges are
+            edge_weight: shape (m,) or (m, 1), 0 or more; None if all edges count alike. Weights of parallel edges are
                 added up; unless `directed`, both directions of an edge must have the same.
             splits: masks of shape (n,) by name.
             other: further fields of `NodeGraph`, such as `sensitive_name`, `node_ids` or `provenance`.

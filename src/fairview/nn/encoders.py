@@ -249,7 +249,8 @@ class ForeignEncoder(nn.Module):
 
 def _takes_weights(module: nn.Module) -> bool:
     """Whether `forward` has an `edge_weight`; models of PyG that have one and ignore it say so."""
-    known = inspect.signature(module.forward).parameters
+    known = {*inspect.signature(module.forward).parameters}
+    known |= {*getattr(getattr(module, "signature", None), "param_dict", ())}  # of PyG's Sequential
     return "edge_weight" in known and getattr(module, "supports_edge_weight", True)
 
 

@@ -104,7 +104,7 @@ def read_graph(
             scaled channels.
         similarity_with_sensitive: let the sensitive channels take part in that.
         directed: keep edges as given instead of making them symmetric.
-        edge_weight: column of the edge table with a positive weight for each edge; by default all count alike.
+        edge_weight: column of the edge table with the weight of each edge, 0 or more; by default all count alike.
         drop_unknown: drop edges with an end that is not in the node table.
         separator: of both CSV files; by default a comma, a tab for `.tsv`, blanks for edge lists.
         encoding: of both CSV files.

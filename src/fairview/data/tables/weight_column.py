@@ -1,4 +1,4 @@
-"""What does a column of an edge table say about weights? One positive number in each cell, or all that is wrong."""
+"""What does a column of an edge table say about weights? One number in each cell, or all that is wrong."""
 
 from __future__ import annotations
 
