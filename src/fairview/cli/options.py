@@ -42,7 +42,8 @@ Source = Annotated[str | None, _columns(help="Column of the edge table [default:
 Target = Annotated[str | None, _columns(help="Column of the edge table [default: target, or the second].")]
 Directed = Annotated[bool, _edges("--directed", help="Keep edges as given instead of making them symmetric.")]
 EdgeWeight = Annotated[
-    str | None, _edges(help="Column of the edge table with the weight of each edge, 0 or more [default: all count alike].")
+    str | None,
+    _edges(help="Column of the edge table with the weight of each edge, 0 or more [default: all count alike]."),
 ]
 DropUnknown = Annotated[bool, _edges("--drop-unknown", help="Drop edges to ids that the node table lacks.")]
 

@@ -131,7 +131,7 @@ class NodeGraph(Rebuilt):
             channels: d names; `x0`, `x1`, ... by default.
             directed: keep the edges as they are given.
             edge_weight: shape (m,) or (m, 1), 0 or more; None if all edges count alike. Weights of parallel edges are
-                added up; unless `directed`, both directions of an edge must have the same.
+                added up; unless `directed`, both directions of an edge must have the same. Edges of weight 0 are none.
             splits: masks of shape (n,) by name.
             other: further fields of `NodeGraph`, such as `sensitive_name`, `node_ids` or `provenance`.
         """
@@ -139,7 +139,7 @@ class NodeGraph(Rebuilt):
         x = checks.features_from(features, channels, problems)
         n = len(x)
         with problems.collecting():
-            adjacency = checks.adjacency_from(edges, n, directed=directed, edge_weight=edge_weight)
+            adjacency, notes = checks.adjacency_from(edges, n, directed=directed, edge_weight=edge_weight)
         with problems.collecting():
             codes, groups = checks.groups_from(sensitive, n)
         with problems.collecting():
@@ -147,7 +147,7 @@ class NodeGraph(Rebuilt):
         masks = checks.masks_from(splits, problems)
         checks.check_splits(masks, n, problems)
         problems.raise_if_any()
-        return cls(
+        graph = cls(
             features=x.astype(np.float32),
             channels=tuple(channels) if channels is not None else tuple(f"x{j}" for j in range(x.shape[1])),
             adjacency=adjacency,
@@ -157,6 +157,7 @@ class NodeGraph(Rebuilt):
             splits=masks,
             **other,
         )
+        return graph.noting(*notes) if notes else graph
 
     def with_splits(self, splits: Mapping[str, npt.ArrayLike]) -> NodeGraph:
         """The same graph with other split masks."""

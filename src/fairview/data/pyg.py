@@ -74,7 +74,7 @@ def from_pyg(
         channels: names of the columns of x; by default `data.channels`, or x0, x1, ...
         directed: keep the edges as they are; by default as `data.directed` says, or symmetric.
         edge_weight: name of the attribute with a weight for each edge, or the weights themselves, (m,) or (m, 1). By
-            default none, unless `data.weighted` is true; a note then says that those in `data` are ignored.
+            default none, unless `data.weighted` is true. Notes say what is ignored, merged, or made symmetric.
 
     Raises:
         InputError: with every problem of the data.
@@ -108,6 +108,8 @@ def from_pyg(
         own_channels = own_channels or _names("sensitive_channels", _get(data, "sensitive_channels")) or ()
     notes: list[str] = []
     weights = _weights(data, edge_weight, notes, problems)
+    if _get(data, "edge_attr") is not None and not (isinstance(edge_weight, str) and edge_weight == "edge_attr"):
+        notes.append("data.edge_attr is ignored: links have weights, but no features")
     with problems.collecting():
         graph = NodeGraph.from_arrays(
             features=_numpy(data.x, "x"),
