@@ -1,11 +1,8 @@
 from __future__ import annotations
 
-import dataclasses
 import warnings
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
 import fairview as fv
@@ -30,20 +27,6 @@ def other_graph() -> fv.NodeGraph:
     """Unseen nodes with the same channels, and no labels."""
     made = fv.synthetic_graph(70, groups={"f": 0.5, "m": 0.5}, average_degree=4, seed=2)
     return made.replace(labels=(made.labels * 0 - 1))
-
-
-def weighing(graph: fv.NodeGraph, weight: float | None = None) -> fv.NodeGraph:
-    """The same links with this weight, or with weights between 1/8 and 8, the same both ways."""
-    links = graph.adjacency
-    ends = np.stack([links.sources, links.indices]).astype(int)
-    exponents = (ends.min(axis=0) * 7 + ends.max(axis=0) * 3) % 13 / 2 - 3
-    weights = 2**exponents if weight is None else np.full(links.num_pairs, weight)
-    return graph.replace(adjacency=dataclasses.replace(links, weights=weights.astype(np.float32)))
-
-
-@pytest.fixture(scope="session")
-def with_weights() -> Callable[..., fv.NodeGraph]:
-    return weighing
 
 
 @pytest.fixture

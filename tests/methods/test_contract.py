@@ -120,10 +120,10 @@ networks = pytest.mark.parametrize("name", [name for name, kind in CLASSES.items
 learners = pytest.mark.parametrize("name", [name for name in METHODS if name != "constant"])
 
 
-@pytest.fixture(params=["plain", "weighted"])
-def graphs(request, graph, other_graph, with_weights) -> tuple[fv.NodeGraph, fv.NodeGraph]:
+@pytest.fixture
+def graphs(graph, other_graph, weighing_or_not) -> tuple[fv.NodeGraph, fv.NodeGraph]:
     """`graph` and `other_graph`, with plain links and with weighted ones."""
-    return (graph, other_graph) if request.param == "plain" else (with_weights(graph), with_weights(other_graph))
+    return weighing_or_not(graph), weighing_or_not(other_graph)
 
 
 # --- same seed, same bits ---------------------------------------------------------------------------------------------
