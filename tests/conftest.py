@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import settings
@@ -36,3 +38,23 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+def weighing(graph: fv.NodeGraph, weight: float | None = None) -> fv.NodeGraph:
+    """The same links with this weight, or with weights between 1/8 and 8, the same both ways."""
+    links = graph.adjacency
+    ends = np.stack([links.sources, links.indices]).astype(int)
+    exponents = (ends.min(axis=0) * 7 + ends.max(axis=0) * 3) % 13 / 2 - 3
+    weights = 2**exponents if weight is None else np.full(links.num_pairs, weight)
+    return graph.replace(adjacency=dataclasses.replace(links, weights=weights.astype(np.float32)))
+
+
+@pytest.fixture(scope="session")
+def with_weights() -> Callable[..., fv.NodeGraph]:
+    return weighing
+
+
+@pytest.fixture(params=["plain", "weighted"])
+def weighing_or_not(request: pytest.FixtureRequest) -> Callable[[fv.NodeGraph], fv.NodeGraph]:
+    """A test that asks for it runs twice: on a graph as it is, and on one whose links have weights."""
+    return weighing if request.param == "weighted" else lambda graph: graph

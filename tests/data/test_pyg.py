@@ -57,11 +57,17 @@ def graphs(draw: st.DrawFn) -> fv.NodeGraph:
     several = st.lists
     part = draw(several(st.sampled_from(["train", "val", "test", "none", "extra"]), min_size=n, max_size=n))
     names = draw(st.sampled_from([("train", "val", "test"), ("test", "train"), ("extra",), ()]))
+    edges = np.array(draw(several(st.tuples(*[st.integers(0, n - 1)] * 2))), dtype=int).reshape(-1, 2).T
+    weights = draw(st.sampled_from([None, edges.sum(axis=0) / 2]))  # the same both ways; 0 to 0 is a loop
+    if weights is not None:
+        edges, first = np.unique(np.sort(edges, axis=0), axis=1, return_index=True)
+        weights = weights[first]
     graph = fv.NodeGraph.from_arrays(
         features=draw(several(several(st.floats(-9, 9, width=32), min_size=2, max_size=2), min_size=n, max_size=n)),
-        edges=np.array(draw(several(st.tuples(*[st.integers(0, n - 1)] * 2))), dtype=int).reshape(-1, 2).T,
+        edges=edges,
         sensitive=draw(st.none() | several(st.sampled_from(["f", "m", "d", None]), min_size=n, max_size=n)),
         directed=draw(st.booleans()),
+        edge_weight=weights,
         classes=("bad", "good"),
         sensitive_name="sex",
         sensitive_channels=draw(st.sampled_from([(), ("x1",)])),
@@ -78,6 +84,65 @@ def test_every_graph_survives_the_round_trip(graph):
     assert again.sha256 == graph.sha256
     for field in ("channels", "classes", "groups", "sensitive_name", "sensitive_channels", "node_ids"):
         assert getattr(again, field) == getattr(graph, field)
+
+
+# --- weights ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(2,), (2, 1)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int64])
+def test_weights_are_used_if_asked_for(shape, dtype):
+    weights = torch.tensor([2, 5], dtype=dtype).reshape(shape)
+    by_hand = fv.from_pyg(data(), edge_weight=weights)
+    assert by_hand.adjacency.to_scipy().toarray().tolist() == [[0, 2, 0], [2, 0, 5], [0, 5, 0]]
+    for name in ("edge_weight", "edge_attr", "hours"):
+        named = fv.from_pyg(data(**{name: weights}), edge_weight=name)
+        assert named.sha256 == by_hand.sha256
+        assert not any("ignored" in note for note in named.provenance.notes)
+
+
+def test_what_is_not_used_is_noted():
+    graph = fv.from_pyg(data(edge_weight=torch.tensor([2.0, 5.0]), edge_attr=torch.ones(2, 3)))
+    assert graph.sha256 == fv.from_pyg(data()).sha256
+    assert graph.provenance.notes == (
+        "data.edge_weight is ignored; pass edge_weight='edge_weight' to use it",
+        "data.edge_attr is ignored: links have weights, but no features",
+        "2 edges given in one direction only, made symmetric",
+    )
+
+
+def test_edges_that_were_dropped_or_merged_are_noted():
+    given = data(edge_index=torch.tensor([[0, 0, 1, 2], [1, 1, 0, 2]]))
+    assert fv.from_pyg(given).provenance.notes == ("1 self-loops dropped", "1 parallel edges merged")
+    assert fv.from_pyg(data(), directed=True).provenance.notes == ()
+
+
+def test_what_goes_out_weighted_comes_in_weighted():
+    graph = fv.from_pyg(data(), edge_weight=[0.5, 3])
+    out = graph.to_pyg()
+    assert out.edge_index.tolist() == [[0, 1, 1, 2], [1, 0, 2, 1]]
+    assert (out.edge_weight.tolist(), out.weighted) == ([0.5, 0.5, 3, 3], True)
+    out.edge_weight += 1  # a copy
+    assert graph.adjacency.weights.tolist() == [0.5, 0.5, 3, 3]
+    assert fv.from_pyg(graph.to_pyg()).sha256 == graph.sha256
+    assert "edge_weight" not in fv.from_pyg(data()).to_pyg()
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (
+            torch.tensor([1.0, float("nan")]),
+            "edge_weight: 1 of 2 weights can't be used (edge 1: nan); a weight is 0 or a number from 1e-12 to 1e+12. "
+            "Correct them, or rescale all weights.",
+        ),
+        (torch.ones(2, 2), "edge_weight: shape (2, 2); expected (2,), one weight for each edge."),
+        (torch.ones(3), "edge_weight: shape (3,); expected (2,), one weight for each edge."),
+        ("hour", "data: no attribute 'hour' with the weights of the edges. Did you mean 'hours'?"),
+    ],
+)
+def test_bad_weights(weights, message):
+    assert refused(data(hours=torch.ones(2)), edge_weight=weights) == message
 
 
 def test_a_group_without_members_is_kept():

@@ -110,6 +110,18 @@ def test_the_report_can_read_the_document(german):
     )
 
 
+def test_weighted_links_are_audited_with_their_weights(with_weights):
+    graph = fv.load_dataset("german")
+    plain, ones, weighted = (quick(some) for some in (graph, with_weights(graph, 1.0), with_weights(graph)))
+    assert [found.graph["weighted"] for found in (plain, ones, weighted)] == [False, True, True]
+    same, other, document = (found.to_dict() for found in (ones, weighted, plain))
+    assert same["channels"] == document["channels"]
+    expected = sensitive_correlation(with_weights(graph), hops=2).T
+    np.testing.assert_allclose([channel["correlation"] for channel in other["channels"]], expected, atol=1e-12)
+    assert not np.allclose([channel["correlation"] for channel in document["channels"]], expected, atol=1e-3)
+    assert (other["homophily"], other["homophily_by_group"]) == (document["homophily"], document["homophily_by_group"])
+
+
 def test_ranks_are_by_absolute_correlation(german):
     for hop in range(3):
         ordered = sorted(german.channels, key=lambda channel: channel.rank[hop])

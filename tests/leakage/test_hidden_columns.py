@@ -31,6 +31,19 @@ def test_what_the_neighbours_columns_say_is_readable_from_the_graph_alone(graph)
     assert found.difference.score == pytest.approx(found.from_graph.score - found.from_channels.score)
 
 
+def test_the_sum_of_a_nodes_weights_is_readable_from_weighted_links_only(graph):
+    links = graph.adjacency
+    one_way = links.sources < links.indices
+    ends = np.stack([links.sources, links.indices])[:, one_way]
+    rng = np.random.default_rng(0)
+    weights = np.exp(2 * rng.standard_normal(ends.shape[1]))
+    weighted = graph.replace(adjacency=fv.Adjacency.from_pairs(*ends, num_nodes=600, weights=weights)[0])
+    total = np.log1p(weighted.adjacency.to_scipy().sum(axis=1))
+    (without,), (found,) = (hidden_findings(some, {"hours": total}) for some in (graph, weighted))
+    assert found.from_graph.low > 0.9
+    assert without.from_graph.high < found.from_graph.low
+
+
 def test_what_the_channels_say_already_is_not_the_links_doing(graph):
     noise = np.random.default_rng(0).standard_normal(600)
     (found,) = hidden_findings(graph, {"copy": graph.features[:, 0] + 0.3 * noise})

@@ -22,8 +22,8 @@ def verdicts(graph, **more):
     return {name for name, leaking in zip(graph.channels, found, strict=True) if leaking}
 
 
-def test_shuffles_are_propagated_as_a_loop_over_permutations_would():
-    graph = fv.synthetic_graph(200, average_degree=6, seed=1)
+def test_shuffles_are_propagated_as_a_loop_over_permutations_would(weighing_or_not):
+    graph = weighing_or_not(fv.synthetic_graph(200, average_degree=6, seed=1))
     codes = known_groups(graph)
     found = shuffled_correlations(
         graph.features, graph.adjacency, codes, operator=Operator(), hops=2, permutations=40, seed=5
@@ -34,6 +34,25 @@ def test_shuffles_are_propagated_as_a_loop_over_permutations_would():
     for order, ours in zip(orders, found, strict=True):
         shuffled = graph.with_features(graph.features[order])
         np.testing.assert_allclose(ours, sensitive_correlation(shuffled, hops=2), atol=2e-6)
+
+
+def test_a_leak_along_heavy_links_is_found_with_their_weights_only():
+    """The channel is what the other end of a node's first link has as its group; all other links are noise."""
+    rng = np.random.default_rng(0)
+    n = 1000
+    first, second = rng.permutation(n).reshape(2, -1)  # each node has one heavy link
+    group = rng.integers(0, 2, n)
+    sent = np.empty(n)
+    sent[first], sent[second] = group[second], group[first]
+    noise = rng.integers(0, n, (2, 20 * n))
+    edges = np.sort(np.hstack([[first, second], noise]), axis=0)
+    weights = np.repeat([50.0, 0.1], [n // 2, 20 * n])
+    features = (sent / 2 + rng.standard_normal(n))[:, None]
+    plain, weighted = (
+        fv.NodeGraph.from_arrays(features=features, edges=edges, sensitive=group, edge_weight=given)
+        for given in (None, weights)
+    )
+    assert (verdicts(plain), verdicts(weighted)) == (set(), {"x0"})
 
 
 @pytest.mark.parametrize(("seed", "homophily"), [(0, 0.5), (1, 0.7), (2, 0.8)])

@@ -113,6 +113,17 @@ def test_on_a_graph_that_obeys_the_assumptions_the_prediction_is_what_is_measure
     assert found.measured == pytest.approx(found.predicted, rel=1e-6)
 
 
+def test_links_count_by_their_weight() -> None:
+    """Six links of weight 2 within the group, three of weight 4 across, and the node itself."""
+    across = regular_edges(500, 6, 3)
+    weights = np.where((across < 500).sum(axis=0) == 1, 4.0, 2.0)
+    graph = planted(edge_weight=weights)
+    found = theorem2(fv.FairVGNN(operator="mean", **TINY).fit(graph), graph)
+    assert found.chi == pytest.approx(13 / 25)
+    assert found.chi_by_group == pytest.approx({"f": 13 / 25, "m": 13 / 25})
+    assert found.measured == pytest.approx(found.predicted, rel=1e-6)
+
+
 def test_the_groups_representations_differ_by_what_the_planted_means_predict() -> None:
     """Against the population's means, not the sample's: within four standard errors, in every hidden unit."""
     size = 4000

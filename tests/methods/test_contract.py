@@ -31,6 +31,15 @@ with warnings.catch_warnings():
 FAIRLEARN = ("exponentiated-gradient", "threshold-optimizer")
 """Methods that can't be fitted without the extra `fairlearn`."""
 
+NO_LINKS = (
+    "constant",
+    "exponentiated-gradient",
+    "gradient-boosting",
+    "logistic-regression",
+    "threshold-optimizer",
+)
+"""Methods that look at no links, whatever their settings."""
+
 INSIDE = {"group-thresholds": {"model": "vanilla", "model_settings": {"epochs": 3, "hidden": 4}}}
 """Methods around a model: one with encoder and seed is the hardest to carry."""
 
@@ -94,7 +103,9 @@ def permuted(graph: fv.NodeGraph, order: np.ndarray) -> fv.NodeGraph:
         labels=graph.labels[order],
         sensitive=graph.sensitive[order],
         splits={},
-        adjacency=fv.Adjacency.from_pairs(place[links.sources], place[links.indices], num_nodes=len(order))[0],
+        adjacency=fv.Adjacency.from_pairs(
+            place[links.sources], place[links.indices], num_nodes=len(order), weights=links.weights
+        )[0],
     )
 
 
@@ -109,11 +120,18 @@ networks = pytest.mark.parametrize("name", [name for name, kind in CLASSES.items
 learners = pytest.mark.parametrize("name", [name for name in METHODS if name != "constant"])
 
 
+@pytest.fixture
+def graphs(graph, other_graph, weighing_or_not) -> tuple[fv.NodeGraph, fv.NodeGraph]:
+    """`graph` and `other_graph`, with plain links and with weighted ones."""
+    return weighing_or_not(graph), weighing_or_not(other_graph)
+
+
 # --- same seed, same bits ---------------------------------------------------------------------------------------------
 
 
 @every
-def test_same_seed_same_bits_whatever_ran_before(case, graph):
+def test_same_seed_same_bits_whatever_ran_before(case, graphs):
+    graph, _ = graphs
     first = fingerprint(make(case).fit(graph))
     if "seed" in make(case).get_params():
         make(case, seed=7).fit(graph)
@@ -155,12 +173,20 @@ def test_the_number_of_threads_is_left_as_it_was(case, graph):
 
 
 @every
-def test_the_graph_is_not_changed(case, graph):
-    copies = [array.copy() for array in (graph.features, graph.labels, graph.sensitive, graph.adjacency.indices)]
+def test_the_graph_is_not_changed(case, graphs):
+    graph, _ = graphs
+    links = graph.adjacency
+    arrays = [
+        graph.features,
+        graph.labels,
+        graph.sensitive,
+        links.indices,
+        *([links.weights] if links.weighted else []),
+    ]
+    copies = [array.copy() for array in arrays]
     model = make(case).fit(graph)
     model.predict_proba(graph)
-    now = (graph.features, graph.labels, graph.sensitive, graph.adjacency.indices)
-    assert all(np.array_equal(a, b) for a, b in zip(copies, now, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(copies, arrays, strict=True))
 
 
 @every
@@ -301,7 +327,8 @@ def test_not_fitted_is_said(case, graph, tmp_path):
 
 
 @every
-def test_probabilities_are_probabilities(case, graph, other_graph):
+def test_probabilities_are_probabilities(case, graphs):
+    graph, other_graph = graphs
     model = make(case).fit(graph)
     for some in (graph, other_graph):
         found = model.predict_proba(some)
@@ -334,12 +361,63 @@ def test_a_missing_channel_is_named(name, graph, other_graph):
 
 
 @every
-def test_permuting_the_nodes_permutes_the_predictions(case, graph, other_graph):
+def test_permuting_the_nodes_permutes_the_predictions(case, graphs):
+    graph, other_graph = graphs
     model = make(case).fit(graph)
     for some in (graph, other_graph):
         order = np.random.default_rng(3).permutation(some.num_nodes)
         found = model.predict_proba(permuted(some, order))
         np.testing.assert_allclose(found, model.predict_proba(some)[order], atol=1e-5)
+
+
+# --- weights of links -------------------------------------------------------------------------------------------------
+
+PLAIN_GIVEN = (
+    "predict: the model was fitted on links with weights, and this graph's have none; read it with edge_weight."
+)
+WEIGHTS_GIVEN = (
+    "predict: the model was fitted on links without weights, and this graph's have some; read it without edge_weight."
+)
+
+
+@every
+def test_weights_of_one_give_the_numbers_of_plain_links(case, graph, other_graph, with_weights):
+    plain, ones = make(case).fit(graph), make(case).fit(with_weights(graph, 1.0))
+    for some in (graph, other_graph):
+        found = ones.predict_proba(with_weights(some, 1.0))
+        np.testing.assert_allclose(found, plain.predict_proba(some), rtol=1e-5, atol=1e-6)
+
+
+@every
+def test_weights_change_the_scores_or_may_be_left_out_but_are_never_ignored_in_silence(
+    case, graph, other_graph, with_weights
+):
+    for fitted_on, given, message in (
+        (with_weights(graph), other_graph, PLAIN_GIVEN),
+        (graph, with_weights(other_graph), WEIGHTS_GIVEN),
+    ):
+        model = make(case).fit(fitted_on)
+        fitting = other_graph if given.adjacency.weighted else with_weights(other_graph)
+        found = model.predict_proba(fitting)
+        if case[0] in NO_LINKS or case[1] == "mlp":
+            np.testing.assert_array_equal(model.predict_proba(given), found)
+            continue
+        with pytest.raises(fv.InputError) as caught:
+            model.predict_proba(given)
+        assert str(caught.value) == message
+        if fitting.adjacency.weighted:
+            assert not np.allclose(model.predict_proba(with_weights(fitting, 1.0)), found, rtol=0, atol=1e-6)
+
+
+@networks
+def test_representations_and_views_ask_for_the_same_links(name, graph, other_graph, with_weights):
+    model = make((name, None)).fit(with_weights(graph))
+    assert model.representations(with_weights(other_graph)).shape == (other_graph.num_nodes, 4)
+    with pytest.raises(fv.InputError, match="this graph's have none"):
+        model.representations(other_graph)
+    if name == "edits":
+        with pytest.raises(fv.InputError, match="this graph's have none"):
+            model.fair_view(other_graph)
 
 
 @every
@@ -355,7 +433,8 @@ def test_a_graph_without_links_and_a_single_node_can_be_predicted(case, graph):
 
 
 @every
-def test_saved_and_loaded_it_is_the_same_model(case, graph, other_graph, tmp_path):
+def test_saved_and_loaded_it_is_the_same_model(case, graphs, tmp_path):
+    graph, other_graph = graphs
     model = make(case).fit(graph)
     model.save(tmp_path / "a")
     loaded = fv.load_model(tmp_path / "a")

@@ -101,14 +101,16 @@ def test_equal_channels_are_masked_in_their_order():
 # --- the rest is Vanilla ----------------------------------------------------------------------------------------------
 
 
-def test_with_nothing_masked_and_nothing_pruned_it_is_vanilla(graph, other_graph):
+def test_with_nothing_masked_and_nothing_pruned_it_is_vanilla(graph, other_graph, weighing_or_not):
+    graph, other_graph = weighing_or_not(graph), weighing_or_not(other_graph)
     plain = fv.Vanilla(epochs=3, hidden=4, seed=1).fit(graph)
     idle = fitted(graph, masked_channels=0, edge_threshold=None)
     np.testing.assert_array_equal(idle.predict_proba(other_graph), plain.predict_proba(other_graph))
 
 
 @pytest.mark.parametrize("encoder", ["gcn", "gin", "sage"])
-def test_it_is_vanilla_on_the_fair_view(graph, other_graph, encoder):
+def test_it_is_vanilla_on_the_fair_view(graph, other_graph, encoder, weighing_or_not):
+    graph, other_graph = weighing_or_not(graph), weighing_or_not(other_graph)
     model = fitted(graph, encoder=encoder, precision="float64")
     plain = fv.Vanilla(encoder=encoder, epochs=3, hidden=4, seed=1, precision="float64").fit(model.fair_view(graph))
     for some in (graph, other_graph):

@@ -55,6 +55,26 @@ def test_without_a_penalty_it_is_scikit_learns_logistic_regression(biased, class
     np.testing.assert_allclose(model.predict_proba(biased), oracle.predict_proba(z), atol=1e-6)
 
 
+@pytest.mark.parametrize("hops", [1, 2])
+def test_it_sees_the_weighted_mean_of_the_neighbours(graph, with_weights, hops):
+    weighted = with_weights(graph)
+    links = weighted.adjacency.to_scipy().toarray() + np.eye(graph.num_nodes)
+    mean = links / links.sum(axis=1, keepdims=True)
+    z = Parity(**PLAIN, hops=hops).fit(weighted).features_.unscaled(weighted)
+    own, *others = np.split(z, hops + 1, axis=1)
+    for hop, found in enumerate(others, start=1):
+        np.testing.assert_allclose(found, np.linalg.matrix_power(mean, hop) @ own, atol=1e-12)
+
+
+def test_prepared_columns_of_other_weights_are_refused(graph, with_weights):
+    model = Parity(**PLAIN)
+    prepared = model.prepare(with_weights(graph))
+    model.fit(with_weights(graph), prepared=prepared)
+    for other in (graph, with_weights(graph, 1.0)):
+        with pytest.raises(fv.InputError, match="prepared"):
+            model.fit(other, prepared=prepared)
+
+
 def test_the_convex_minimum_has_no_gradient(biased):
     model = Parity(**PLAIN, l2=0.001).fit(biased)
     z, train = model.features_(biased), biased.splits["train"]

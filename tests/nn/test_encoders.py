@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 import numpy as np
@@ -9,7 +10,18 @@ import pytest
 import torch
 from pydantic import ValidationError
 from torch import Tensor, nn
-from torch_geometric.nn import GAT, GCN, GATConv, GATv2Conv, GCNConv, GINConv, SAGEConv
+from torch_geometric.nn import (
+    GAT,
+    GCN,
+    GATConv,
+    GATv2Conv,
+    GCNConv,
+    GINConv,
+    GraphSAGE,
+    SAGEConv,
+    Sequential,
+    SimpleConv,
+)
 
 from fairview.data.adjacency import Adjacency
 from fairview.errors import InputError
@@ -19,9 +31,9 @@ from fairview.nn.inputs import GraphInputs
 NODES, CHANNELS, HIDDEN = 20, 4, 3
 
 
-@pytest.fixture
-def adjacency(links: Callable[..., Adjacency]) -> Adjacency:
-    return links(NODES, 35)
+@pytest.fixture(params=[False, True], ids=["plain", "weighted"])
+def adjacency(links: Callable[..., Adjacency], request: pytest.FixtureRequest) -> Adjacency:
+    return links(NODES, 35, weighted=request.param)
 
 
 def features(seed: int = 0) -> np.ndarray:
@@ -123,12 +135,14 @@ def test_mlp_by_hand(adjacency: Adjacency) -> None:
 def test_gcn_equals_that_of_pyg(adjacency: Adjacency, depth: int, self_loops: float) -> None:
     encoder, inputs = made(adjacency, kind="gcn", depth=depth, self_loops=self_loops)
     encoder.eval()
-    ones = torch.ones(inputs.edge_index.shape[1], dtype=torch.float64)  # PyG forgets `improved` without weights
+    weights = inputs.edge_weight
+    if weights is None:
+        weights = torch.ones(adjacency.num_pairs, dtype=torch.float64)  # PyG forgets `improved` without weights
     h = inputs.x
     for number, layer in enumerate(encoder.layers):
         oracle = GCNConv(*layer.lin.weight.T.shape, improved=self_loops == 2.0).double()
         oracle.load_state_dict(layer.state_dict())
-        h = oracle(torch.relu(h) if number else h, inputs.edge_index, ones)
+        h = oracle(torch.relu(h) if number else h, inputs.edge_index, weights)
     same(encoder(inputs.x, inputs), h)
 
 
@@ -154,13 +168,37 @@ def test_gin_equals_the_dense_product_and_a_batch_norm(
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
-def test_gin_equals_that_of_pyg(adjacency: Adjacency, depth: int) -> None:
+def test_gin_equals_that_of_pyg(links: Callable[..., Adjacency], depth: int) -> None:
+    adjacency = links(NODES, 35)
     encoder, inputs = made(adjacency, kind="gin", depth=depth, self_loops=1.25)
     encoder.eval()
     h = inputs.x
     for number, layer in enumerate(encoder.layers):
         h = GINConv(layer.nn, eps=0.25)(torch.relu(h) if number else h, inputs.edge_index)
     same(encoder(inputs.x, inputs), h)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_gin_on_weighted_links_adds_up_as_pyg_does(links: Callable[..., Adjacency], depth: int) -> None:
+    encoder, inputs = made(links(NODES, 35, weighted=True), kind="gin", depth=depth, self_loops=1.25)
+    encoder.eval()
+    h, add = inputs.x, SimpleConv(aggr="sum")
+    for number, layer in enumerate(encoder.layers):
+        h = torch.relu(h) if number else h
+        h = layer.nn(1.25 * h + add(h, inputs.edge_index, inputs.edge_weight))
+    same(encoder(inputs.x, inputs), h)
+
+
+@pytest.mark.parametrize("kind", ["gcn", "gin", "sage"])
+@pytest.mark.parametrize("depth", [1, 2])
+def test_weights_of_one_are_no_weights(links: Callable[..., Adjacency], kind: str, depth: int) -> None:
+    plain = links(NODES, 35)
+    ones = dataclasses.replace(plain, weights=np.ones(plain.num_pairs, dtype=np.float32))
+    outputs = []
+    for adjacency in (plain, ones):
+        encoder, inputs = made(adjacency, kind=kind, depth=depth)
+        outputs.append(encoder.eval()(inputs.x, inputs))
+    same(*outputs)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
@@ -301,7 +339,54 @@ def test_the_first_weights_of_any_module_are_found(module: nn.Module, weights: l
 
 
 @pytest.mark.parametrize("module", [GAT(CHANNELS, 8, num_layers=2, heads=2), GCN(CHANNELS, HIDDEN, 2), Plain()])
-def test_any_module_is_called_with_features_and_links(module: nn.Module, adjacency: Adjacency) -> None:
-    inputs = GraphInputs(features(), adjacency, None, dtype=torch.float64)
+def test_any_module_is_called_with_features_and_links(module: nn.Module, links: Callable[..., Adjacency]) -> None:
+    inputs = GraphInputs(features(), links(NODES, 35), None, dtype=torch.float64)
     encoder = ForeignEncoder(module.double(), CHANNELS).eval()
     assert torch.equal(encoder(inputs.x, inputs), module(inputs.x, inputs.edge_index))
+
+
+class OwnSum(nn.Module):
+    """Takes weights by name, and by name alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear, self.add = nn.Linear(CHANNELS, HIDDEN), SimpleConv(aggr="sum")
+
+    def forward(self, x: Tensor, edge_index: Tensor, *, edge_weight: Tensor | None = None) -> Tensor:
+        return self.add(self.linear(x), edge_index, edge_weight)
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        OwnSum(),
+        GCNConv(CHANNELS, HIDDEN),
+        GCN(CHANNELS, HIDDEN, 2),
+        Sequential("x, edge_index, edge_weight", [(GCNConv(CHANNELS, HIDDEN), "x, edge_index, edge_weight -> x")]),
+    ],
+    ids=["own", "GCNConv", "GCN", "Sequential"],
+)
+def test_a_module_that_takes_weights_gets_them(module: nn.Module, links: Callable[..., Adjacency]) -> None:
+    inputs = GraphInputs(features(), links(NODES, 35, weighted=True), None, dtype=torch.float64)
+    encoder = ForeignEncoder(module.double(), CHANNELS).eval()
+    weights = torch.from_numpy(inputs.adjacency.weights.copy()).double()
+    found = encoder(inputs.x, inputs)
+    assert torch.equal(found, module(inputs.x, inputs.edge_index, edge_weight=weights))
+    assert not torch.allclose(found, module(inputs.x, inputs.edge_index, edge_weight=torch.ones_like(weights)))
+
+
+@pytest.mark.parametrize(
+    "module",
+    [Plain(), SAGEConv(CHANNELS, HIDDEN), GraphSAGE(CHANNELS, HIDDEN, 2)],
+    ids=["own", "SAGEConv", "GraphSAGE: a parameter that is ignored"],
+)
+def test_a_module_that_takes_no_weights_is_refused_on_weighted_links(
+    module: nn.Module, links: Callable[..., Adjacency]
+) -> None:
+    inputs = GraphInputs(features(), links(NODES, 35, weighted=True), None)
+    with pytest.raises(InputError) as caught:
+        ForeignEncoder(module, CHANNELS)(inputs.x, inputs)
+    assert str(caught.value) == (
+        f"encoder: the links have weights, but {type(module).__name__} takes none. Let it have "
+        "forward(x, edge_index, edge_weight), or leave the weights out."
+    )

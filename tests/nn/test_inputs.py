@@ -21,10 +21,14 @@ def features() -> np.ndarray:
     return np.random.default_rng(0).normal(size=(NODES, 3)).astype(np.float32)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("kind", OPERATORS)
-def test_every_form_is_the_same_operator(kind: str, directed: bool, links: Callable[..., Adjacency]) -> None:
-    adjacency, operator = links(NODES, 25, directed=directed), Operator(kind=kind, self_loops=2.0)
+def test_every_form_is_the_same_operator(
+    kind: str, directed: bool, weighted: bool, links: Callable[..., Adjacency]
+) -> None:
+    adjacency = links(NODES, 25, directed=directed, weighted=weighted)
+    operator = Operator(kind=kind, self_loops=2.0)
     inputs = GraphInputs(features(), adjacency, operator, dtype=torch.float64)
     s = torch.from_numpy(operator.matrix(adjacency).toarray())
     assert torch.allclose(inputs.propagated, s @ inputs.x, rtol=1e-13, atol=1e-14)
@@ -38,6 +42,10 @@ def test_links_go_from_source_to_target_as_in_pyg() -> None:
     adjacency, _ = Adjacency.from_pairs([0, 0], [1, 2], num_nodes=3, directed=True)
     inputs = GraphInputs(np.zeros((3, 1)), adjacency, None)
     assert inputs.edge_index.tolist() == [[0, 0], [1, 2]]
+    assert inputs.edge_weight is None
+    adjacency, _ = Adjacency.from_pairs([0, 0], [2, 1], num_nodes=3, directed=True, weights=[0.5, 3])
+    inputs = GraphInputs(np.zeros((3, 1)), adjacency, None)
+    assert (inputs.edge_index.tolist(), inputs.edge_weight.tolist()) == ([[0, 0], [1, 2]], [3, 0.5])
 
 
 def test_without_an_operator_nothing_is_propagated(links: Callable[..., Adjacency]) -> None:

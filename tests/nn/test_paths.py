@@ -155,9 +155,14 @@ def test_collapsed_equals_general(
     assert_equal_paths(*sides, script=[False, True, True, False, True], tolerance=1e-10)
 
 
+@pytest.mark.parametrize(
+    ("directed", "weighted"), [(True, False), (False, True), (True, True)], ids=["directed", "weighted", "both"]
+)
 @pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
-def test_collapsed_equals_general_on_directed_links(spec: dict[str, Any], links: Callable[..., Adjacency]) -> None:
-    adjacency = links(30, 50, directed=True)
+def test_collapsed_equals_general_on_directed_and_weighted_links(
+    spec: dict[str, Any], directed: bool, weighted: bool, links: Callable[..., Adjacency]
+) -> None:
+    adjacency = links(30, 50, directed=directed, weighted=weighted)
     inputs = GraphInputs(features(30), adjacency, EncoderSpec(**spec).propagation, dtype=torch.float64)
     sides = two_sides(spec, inputs, outputs=1, rows=np.array([4, 28, 9, 1, 2]))
     assert_equal_paths(*sides, script=[True, False], tolerance=1e-10)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -81,9 +83,13 @@ def test_no_rate_no_noise():
 # --- links ------------------------------------------------------------------------------------------------------------
 
 
-def some_links(*, directed: bool) -> Links:
+def some_links(*, directed: bool, weighted: bool = False) -> Links:
     pairs = np.random.default_rng(0).integers(0, 12, size=(2, 40))
-    return Links(fv.Adjacency.from_pairs(*pairs, num_nodes=13, directed=directed)[0])  # node 12 has no link
+    adjacency = fv.Adjacency.from_pairs(*pairs, num_nodes=13, directed=directed)[0]  # node 12 has no link
+    if weighted:
+        weights = 1 + (adjacency.sources * adjacency.indices).astype(np.float32) ** 4  # from 1 to 3e8
+        adjacency = dataclasses.replace(adjacency, weights=weights)
+    return Links(adjacency)
 
 
 def test_links_are_left_out_at_the_rate_and_undirected_ones_as_a_whole():
@@ -118,6 +124,35 @@ def test_the_operator_is_that_of_the_graph_without_the_links(kind, self_loops, d
     torch.testing.assert_close(gradient, oracle.T @ upstream)
     part, touched = matrix.rows(np.array([2, 7]))
     torch.testing.assert_close(part @ dense[touched], (oracle @ dense)[[2, 7]])
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_links_that_stay_keep_their_weights(directed):
+    links = some_links(directed=directed, weighted=True)
+    rest = links.without(links.draw(0.5, generator()))
+    assert 0 < rest.num_edges < links.adjacency.num_edges
+    np.testing.assert_array_equal(rest.weights, 1 + (rest.sources * rest.indices).astype(np.float32) ** 4)
+    if not directed:
+        assert abs(rest.to_scipy() - rest.to_scipy().T).sum() == 0
+
+
+@pytest.mark.parametrize("kind", ["gcn", "mean", "sum"])
+@pytest.mark.parametrize("self_loops", [0.0, 1.0])
+@pytest.mark.parametrize("directed", [False, True])
+def test_a_heavy_link_that_is_left_out_leaves_the_light_ones_exact(kind, self_loops, directed):
+    """In float32: heavy - heavy + light would be 0."""
+    links, operator = some_links(directed=directed, weighted=True), Operator(kind=kind, self_loops=self_loops)
+    shared = SharedOperator(links, operator, dtype=torch.float32, device=torch.device("cpu"))
+    x = torch.from_numpy(np.random.default_rng(1).normal(size=(13, 3)).astype(np.float32))
+    left_out = torch.nonzero(links.source * links.target > 20)[:, 0]
+    assert len(left_out) > 5
+    view = PerturbedInputs(x, links, left_out, shared)
+    expected = operator.matrix(links.without(left_out)).toarray() @ x.double().numpy()
+    np.testing.assert_allclose(view.propagated.numpy(), expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
+    np.testing.assert_allclose((view.matrix @ x).numpy(), view.propagated.numpy())
+    part, touched = view.matrix.rows(np.array([2, 7]))
+    np.testing.assert_allclose((part @ x[touched]).numpy(), view.propagated.numpy()[[2, 7]], rtol=1e-5, atol=1e-6)
+    assert view.edge_weight.shape == (view.edge_index.shape[1],)
 
 
 def test_inputs_of_a_view_agree_with_those_of_the_graph_without_the_links():

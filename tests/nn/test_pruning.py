@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -15,9 +17,11 @@ FEATURES = GENERATOR.normal(size=(NODES, CHANNELS)).astype(np.float32)
 DIRECTIONS = torch.from_numpy(GENERATOR.normal(size=(2, 3, CHANNELS)))
 
 
-def links(*, directed: bool = False) -> Adjacency:
+def links(*, directed: bool = False, weighted: bool = False) -> Adjacency:
     ends = np.random.default_rng(1).integers(0, NODES, size=(2, 30))
-    return Adjacency.from_pairs(*ends, num_nodes=NODES, directed=directed)[0]
+    found, _ = Adjacency.from_pairs(*ends, num_nodes=NODES, directed=directed)
+    weights = 0.5 + (found.sources * found.indices % 7).astype(np.float32)
+    return dataclasses.replace(found, weights=weights) if weighted else found
 
 
 def learnt(threshold: float | None = 0.3, adjacency: Adjacency | None = None) -> LinkPruning:
@@ -28,9 +32,10 @@ def pairs(adjacency: Adjacency) -> set[tuple[int, int]]:
     return set(zip(adjacency.sources.tolist(), adjacency.indices.tolist(), strict=True))
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("directed", [False, True])
-def test_scores_are_the_derivatives_of_the_spread(directed):
-    adjacency = links(directed=directed)
+def test_scores_are_the_derivatives_of_the_spread(directed, weighted):
+    adjacency = links(directed=directed, weighted=weighted)
     pruning = learnt(adjacency=adjacency)
     a = torch.from_numpy(adjacency.to_scipy().toarray()).double().requires_grad_()
     gathers = a.T if directed else a
@@ -114,3 +119,13 @@ def test_it_prunes_inside_no_grad_and_survives_its_state():
 def test_a_critic_of_nothing_is_refused(groups, hops):
     with pytest.raises(ValueError, match="no critic for"):
         LinkPruning(groups, hops, CHANNELS)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_links_that_stay_keep_their_weights(directed):
+    adjacency = links(directed=directed, weighted=True)
+    rest = learnt(0.2, adjacency)(FEATURES, adjacency)
+    assert 0 < rest.num_pairs < adjacency.num_pairs
+    np.testing.assert_array_equal(rest.weights, 0.5 + (rest.sources * rest.indices % 7))
+    if not directed:
+        assert abs(rest.to_scipy() - rest.to_scipy().T).sum() == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -12,9 +14,11 @@ from fairview.nn.wasserstein import Hop, critic_values, group_contrasts, mean_di
 from fairview.propagation.operators import Operator
 
 
-def random_links(nodes: int, pairs: int, *, directed: bool = False, seed: int = 0) -> Adjacency:
+def random_links(nodes: int, pairs: int, *, directed: bool = False, weighted: bool = False, seed: int = 0) -> Adjacency:
     ends = np.random.default_rng(seed).integers(0, nodes, size=(2, pairs))
-    return Adjacency.from_pairs(*ends, num_nodes=nodes, directed=directed)[0]
+    found, _ = Adjacency.from_pairs(*ends, num_nodes=nodes, directed=directed)
+    weights = 0.5 + (found.sources * found.indices % 7).astype(np.float32)
+    return dataclasses.replace(found, weights=weights) if weighted else found
 
 
 def dense(adjacency: Adjacency, share: float) -> torch.Tensor:
@@ -26,10 +30,11 @@ def numbers(*shape: int, seed: int = 1) -> torch.Tensor:
     return torch.from_numpy(np.random.default_rng(seed).normal(size=shape))
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
-def test_a_hop_is_the_operators_matrix(directed, share):
-    adjacency = random_links(12, 25, directed=directed)
+def test_a_hop_is_the_operators_matrix(directed, share, weighted):
+    adjacency = random_links(12, 25, directed=directed, weighted=weighted)
     hop, p, x = Hop(adjacency, share=share), dense(adjacency, share), numbers(12, 3)
     torch.testing.assert_close(hop(x), p @ x)
     torch.testing.assert_close(hop(x, transposed=True), p.T @ x)

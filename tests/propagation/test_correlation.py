@@ -14,7 +14,8 @@ def dense_correlations(graph, hops, *, kind="gcn"):
     """The definition, with full matrices and NumPy's corrcoef; two groups, all known."""
     n = graph.num_nodes
     links = np.zeros((n, n))
-    links[graph.adjacency.sources, graph.adjacency.indices] = 1
+    weights = graph.adjacency.weights
+    links[graph.adjacency.sources, graph.adjacency.indices] = 1 if weights is None else weights
     links = (links.T if graph.adjacency.directed else links) + np.eye(n)
     degree = links.sum(axis=1)
     operator = {
@@ -30,8 +31,8 @@ def dense_correlations(graph, hops, *, kind="gcn"):
 
 
 @pytest.mark.parametrize("kind", OPERATORS)
-def test_german_equals_an_independent_dense_computation(kind):
-    graph = fv.load_dataset("german")
+def test_german_equals_an_independent_dense_computation(kind, weighing_or_not):
+    graph = weighing_or_not(fv.load_dataset("german"))
     ours = sensitive_correlation(graph, Operator(kind=kind), 2)
     assert ours.shape == (3, 27)
     np.testing.assert_allclose(ours, dense_correlations(graph, 2, kind=kind), atol=1e-6)

@@ -11,10 +11,17 @@ from fairview.propagation.operators import OPERATORS, Operator
 @pytest.mark.parametrize("kind", OPERATORS)
 @pytest.mark.parametrize("self_loops", [0.0, 1.0, 2.5])
 @pytest.mark.parametrize("directed", [False, True])
-def test_a_hop_is_the_product_with_the_operators_matrix(kind, self_loops, directed):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_hop_is_the_product_with_the_operators_matrix(kind, self_loops, directed, weighted):
     rng = np.random.default_rng(0)
     source, target = rng.integers(0, 30, (2, 60))  # some nodes are isolated, or have links in one direction only
-    adjacency, _ = Adjacency.from_pairs(source, target, num_nodes=40, directed=directed)
+    weights = 1 + (source + target) ** 2 / 7 if weighted else None  # the same both ways
+    if weighted and not directed:
+        (source, target), first = np.unique(
+            [np.minimum(source, target), np.maximum(source, target)], axis=1, return_index=True
+        )
+        weights = weights[first]
+    adjacency, _ = Adjacency.from_pairs(source, target, num_nodes=40, directed=directed, weights=weights)
     operator = Operator(kind=kind, self_loops=self_loops)
     values = rng.standard_normal((40, 3))
     expected = operator.matrix(adjacency).toarray() @ values

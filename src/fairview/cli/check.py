@@ -39,7 +39,8 @@ def print_graph(facts: dict[str, Any]) -> None:
     same = f"{percent(facts['homophily'])} % of the edges join the same group"
     lines = {
         "nodes": facts["nodes"],
-        "edges": f"{facts['edges']:,} {'directed' if facts['directed'] else 'undirected'}, "
+        "edges": f"{facts['edges']:,} {'directed' if facts['directed'] else 'undirected'}"
+        f"{' and weighted' if facts['weighted'] else ''}, "
         f"average degree {facts['average_degree']:.1f}, largest {facts['largest_degree']:,}, "
         f"{facts['isolated_nodes']:,} nodes without one, {facts['components']:,} components",
         "channels": f"{len(facts['channels'])}: {_first(facts['channels'], 8)}",

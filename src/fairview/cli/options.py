@@ -41,6 +41,10 @@ Encoding = Annotated[str, _tables(help="Of the CSV files.")]
 Source = Annotated[str | None, _columns(help="Column of the edge table [default: source, or the first].")]
 Target = Annotated[str | None, _columns(help="Column of the edge table [default: target, or the second].")]
 Directed = Annotated[bool, _edges("--directed", help="Keep edges as given instead of making them symmetric.")]
+EdgeWeight = Annotated[
+    str | None,
+    _edges(help="Column of the edge table with the weight of each edge, 0 or more [default: all count alike]."),
+]
 DropUnknown = Annotated[bool, _edges("--drop-unknown", help="Drop edges to ids that the node table lacks.")]
 
 
@@ -152,6 +156,7 @@ def _described(
         ),
     ] = False,
     directed: Directed = False,
+    edge_weight: EdgeWeight = None,
     drop_unknown: DropUnknown = False,
 ) -> None:
     """The options of own tables, with their defaults."""

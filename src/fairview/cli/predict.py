@@ -24,6 +24,7 @@ def predict(
     source: options.Source = None,
     target: options.Target = None,
     directed: options.Directed = False,
+    edge_weight: options.EdgeWeight = None,
     drop_unknown: options.DropUnknown = False,
     method: options.RunMethod = None,
     encoder: options.RunEncoder = None,
@@ -32,7 +33,8 @@ def predict(
     """Predict new nodes: columns are matched by name, and treated as the training table was.
 
     Edges may join nodes of the given table only. Without edges, the similarity rule of the training data is applied, if
-    it had one. A model that needs each node's sensitive group, such as group-thresholds, needs that column, too.
+    it had one. Weights of links are read from the column that the training used, if it used one. A model that needs
+    each node's sensitive group, such as group-thresholds, needs that column, too.
 
     Examples:
 
@@ -55,6 +57,7 @@ def predict(
         source=source,
         target=target,
         directed=directed,
+        edge_weight=edge_weight,
         drop_unknown=drop_unknown,
         separator=separator,
         encoding=encoding,

@@ -1,11 +1,13 @@
 """Which nodes are linked? An `Adjacency` is sorted, free of duplicates and self-loops, and symmetric unless directed.
 
 Self-loops are left out on purpose: how many of them a model adds is a setting of the propagation, not of the data.
+Links may have weights (docs/adr/0019).
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -16,6 +18,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from fairview.arrays import as_array
+from fairview.data.edge_weights import edge_weights, summed_weights, symmetric_weights
 from fairview.errors import InputError, some
 
 IntArray = npt.NDArray[np.integer[Any]]
@@ -37,7 +40,9 @@ class EdgeCounts:
     given: int
     self_loops: int = 0
     parallel: int = 0
+    weightless: int = 0  # pairs of weight 0
     one_direction: int = 0  # pairs whose reverse was not given, and was added
+    weighted: bool = False
 
     def notes(self, *, directed: bool) -> list[str]:
         """What was changed, in words, for the provenance."""
@@ -45,9 +50,12 @@ class EdgeCounts:
         if self.self_loops:
             notes.append(f"{self.self_loops:,} self-loops dropped")
         if self.parallel:
-            notes.append(f"{self.parallel:,} parallel edges merged")
+            notes.append(f"{self.parallel:,} parallel edges merged" + (", weights added up" if self.weighted else ""))
+        if self.weightless:
+            notes.append(f"{self.weightless:,} edges of weight 0 dropped")
         if self.one_direction and not directed:
-            notes.append(f"{self.one_direction:,} edges given in one direction only, made symmetric")
+            both = ", with the same weight both ways" if self.weighted else ""
+            notes.append(f"{self.one_direction:,} edges given in one direction only, made symmetric{both}")
         return notes
 
 
@@ -62,16 +70,27 @@ class Adjacency(Rebuilt):
         >>> adjacency.indptr.tolist(), adjacency.indices.tolist()
         ([0, 1, 3, 4, 4], [1, 0, 2, 1])
         >>> counts
-        EdgeCounts(given=4, self_loops=1, parallel=1, one_direction=2)
+        EdgeCounts(given=4, self_loops=1, parallel=1, weightless=0, one_direction=2, weighted=False)
+
+        Weights of parallel edges are added up:
+
+        >>> adjacency, _ = Adjacency.from_pairs([0, 0], [1, 1], num_nodes=2, weights=[0.5, 2.0])
+        >>> adjacency.weights.tolist()
+        [2.5, 2.5]
     """
 
     indptr: npt.NDArray[np.int64]  # (n + 1,)
     indices: npt.NDArray[np.int32]  # (number of directed pairs,)
     directed: bool = False
+    weights: npt.NDArray[np.float32] | None = None  # of each directed pair; None: plain links
 
     def __post_init__(self) -> None:
         self.indptr.flags.writeable = False
         self.indices.flags.writeable = False
+        if self.weights is not None:
+            if self.weights.shape != self.indices.shape or self.weights.dtype != np.float32:
+                raise InputError(f"edge_weight: expected {len(self.indices):,} weights of float32.")
+            self.weights.flags.writeable = False
 
     @property
     def num_nodes(self) -> int:
@@ -89,7 +108,12 @@ class Adjacency(Rebuilt):
 
     @property
     def degree(self) -> npt.NDArray[np.int64]:
+        """Links of each node, whatever their weight."""
         return np.diff(self.indptr)
+
+    @property
+    def weighted(self) -> bool:
+        return self.weights is not None
 
     @property
     def sources(self) -> npt.NDArray[np.int32]:
@@ -97,20 +121,49 @@ class Adjacency(Rebuilt):
         return np.repeat(np.arange(self.num_nodes, dtype=np.int32), self.degree)
 
     def to_scipy(self) -> sparse.csr_array:
-        """The adjacency matrix A with ones as float32; its index arrays are copies."""
-        ones = np.ones(self.num_pairs, dtype=np.float32)
+        """The adjacency matrix A as float32, with the weights or ones; its arrays are copies."""
+        values = np.ones(self.num_pairs, dtype=np.float32) if self.weights is None else self.weights.copy()
         shape = (self.num_nodes, self.num_nodes)
         index = np.int32 if self.num_pairs < 2**31 else np.int64  # mixed types would make scipy copy and convert
-        return sparse.csr_array((ones, self.indices.astype(index), self.indptr.astype(index)), shape=shape)
+        return sparse.csr_array((values, self.indices.astype(index), self.indptr.astype(index)), shape=shape)
+
+    def keeping(self, kept: npt.NDArray[np.bool_]) -> Adjacency:
+        """The marked pairs alone, with their weights; of an undirected link both pairs must be marked, or neither."""
+        indptr = np.concatenate([[0], np.cumsum(kept, dtype=np.int64)])[self.indptr]
+        weights = None if self.weights is None else self.weights[kept]
+        return dataclasses.replace(self, indptr=indptr, indices=self.indices[kept], weights=weights)
+
+    def equals(self, other: Adjacency) -> bool:
+        """The same links, with the same weights or none."""
+        mine, given = ((a.indptr, a.indices, a.weights if a.weights is not None else ()) for a in (self, other))
+        same_kind = self.directed == other.directed and self.weighted == other.weighted
+        return same_kind and all(np.array_equal(one, another) for one, another in zip(mine, given, strict=True))
 
     @classmethod
     def from_pairs(
-        cls, source: npt.ArrayLike, target: npt.ArrayLike, *, num_nodes: int, directed: bool = False
+        cls,
+        source: npt.ArrayLike,
+        target: npt.ArrayLike,
+        *,
+        num_nodes: int,
+        directed: bool = False,
+        weights: npt.ArrayLike | None = None,
+        names: Sequence[str] | None = None,
     ) -> tuple[Adjacency, EdgeCounts]:
         """Build from pairs of node numbers; loops go, duplicates merge, the reverse is added unless `directed`.
 
+        Args:
+            source: first node of each pair.
+            target: second node of each pair.
+            num_nodes: how many there are.
+            directed: keep pairs as they are.
+            weights: of each pair. Those of duplicates are added up, and pairs of weight 0 go. Unless `directed`, a
+                pair and its reverse must have the same weight if both are given.
+            names: what messages call the nodes; their numbers by default.
+
         Raises:
-            InputError: a number is outside 0..num_nodes - 1, or the arrays are not two equally long lists of integers.
+            InputError: a number is outside 0..num_nodes - 1, the arrays are not equally long lists of integers, or a
+                weight is not one.
         """
         first, second = _node_numbers(source, "source"), _node_numbers(target, "target")
         if first.shape != second.shape:
@@ -124,21 +177,43 @@ class Adjacency(Rebuilt):
                 f"edges: {int(outside.sum()):,} of {len(first):,} edges name a node outside 0..{num_nodes - 1} "
                 f"({some(examples)})."
             )
+        given = None if weights is None else edge_weights(weights, len(first))
         kept = first != second
         first, second = first[kept].astype(np.int64), second[kept].astype(np.int64)
-        pairs = _unique(first * num_nodes + second)  # one number for each pair, ascending
-        counts = EdgeCounts(given=len(kept), self_loops=len(kept) - len(first), parallel=len(first) - len(pairs))
+        keys = first * num_nodes + second  # one number for each pair
+        pairs = _unique(keys)  # ascending
+        parallel = len(keys) - len(pairs)
+        values = None if given is None else summed_weights(keys, given[kept])
+        weightless = 0 if values is None else int((values == 0).sum())
+        one_way = len(pairs) - weightless
         if not directed:
             both = _unique(np.concatenate([pairs, second * num_nodes + first]))
-            counts = dataclasses.replace(counts, one_direction=len(both) - len(pairs))
+            values = None if values is None else symmetric_weights(pairs, values, both, num_nodes, names)
             pairs = both
+        if values is not None and weightless:
+            pairs, values = pairs[values > 0], values[values > 0]
+        counts = EdgeCounts(
+            given=len(kept),
+            self_loops=len(kept) - len(keys),
+            parallel=parallel,
+            weightless=weightless,
+            one_direction=len(pairs) - one_way,
+            weighted=values is not None,
+        )
         rows = np.arange(num_nodes + 1, dtype=np.int64) * num_nodes
         indptr = np.searchsorted(pairs, rows).astype(np.int64, copy=False)
         indices = (pairs - np.repeat(rows[:-1], np.diff(indptr))).astype(np.int32)
-        return cls(indptr=indptr, indices=indices, directed=directed), counts
+        return cls(indptr=indptr, indices=indices, directed=directed, weights=values), counts
 
     @classmethod
-    def from_csr(cls, indptr: npt.ArrayLike, indices: npt.ArrayLike, *, directed: bool = False) -> Adjacency:
+    def from_csr(
+        cls,
+        indptr: npt.ArrayLike,
+        indices: npt.ArrayLike,
+        *,
+        directed: bool = False,
+        weights: npt.ArrayLike | None = None,
+    ) -> Adjacency:
         """Take compressed rows as they are, after checking everything that the class promises."""
         starts, neighbours = _node_numbers(indptr, "indptr").astype(np.int64), _node_numbers(indices, "indices")
         bounds_are_fine = len(starts) > 0 and starts[0] == 0 and starts[-1] == len(neighbours)
@@ -146,8 +221,9 @@ class Adjacency(Rebuilt):
             raise InputError("edges: indptr must rise from 0 to the number of indices.")
         num_nodes = len(starts) - 1
         sources = np.repeat(np.arange(num_nodes), np.diff(starts))
-        adjacency, counts = cls.from_pairs(sources, neighbours, num_nodes=num_nodes, directed=directed)
-        if counts.self_loops or counts.parallel or counts.one_direction or (adjacency.indices != neighbours).any():
+        adjacency, counts = cls.from_pairs(sources, neighbours, num_nodes=num_nodes, directed=directed, weights=weights)
+        changed = counts.self_loops or counts.parallel or counts.weightless or counts.one_direction
+        if changed or (adjacency.indices != neighbours).any():
             raise InputError(
                 "edges: the rows must be sorted, without self-loops or duplicates, and symmetric unless directed; "
                 "use Adjacency.from_pairs to make them so."

@@ -58,7 +58,7 @@ class NodeGraph(Rebuilt):
     Attributes:
         features: X, shape (n, d), float32; column j is the channel `channels[j]`.
         channels: names of the d feature channels.
-        adjacency: the links, symmetric unless directed, without self-loops.
+        adjacency: the links, symmetric unless directed, without self-loops; with weights or without.
         labels: y, shape (n,), int8; 1 is the positive class, 0 the negative, -1 unlabelled: propagated, but never in a
             loss or a metric.
         classes: names of the negative and the positive class.
@@ -117,6 +117,7 @@ class NodeGraph(Rebuilt):
         sensitive: npt.ArrayLike | None = None,
         channels: Sequence[str] | None = None,
         directed: bool = False,
+        edge_weight: npt.ArrayLike | None = None,
         splits: Mapping[str, npt.ArrayLike] | None = None,
         **other: Any,
     ) -> NodeGraph:
@@ -129,6 +130,8 @@ class NodeGraph(Rebuilt):
             sensitive: shape (n,), any values; None and NaN are unknown. The groups are its distinct values, sorted.
             channels: d names; `x0`, `x1`, ... by default.
             directed: keep the edges as they are given.
+            edge_weight: shape (m,) or (m, 1), 0 or more; None if all edges count alike. Weights of parallel edges are
+                added up; unless `directed`, both directions of an edge must have the same. Edges of weight 0 are none.
             splits: masks of shape (n,) by name.
             other: further fields of `NodeGraph`, such as `sensitive_name`, `node_ids` or `provenance`.
         """
@@ -136,7 +139,7 @@ class NodeGraph(Rebuilt):
         x = checks.features_from(features, channels, problems)
         n = len(x)
         with problems.collecting():
-            adjacency = checks.adjacency_from(edges, n, directed=directed)
+            adjacency, notes = checks.adjacency_from(edges, n, directed=directed, edge_weight=edge_weight)
         with problems.collecting():
             codes, groups = checks.groups_from(sensitive, n)
         with problems.collecting():
@@ -144,7 +147,7 @@ class NodeGraph(Rebuilt):
         masks = checks.masks_from(splits, problems)
         checks.check_splits(masks, n, problems)
         problems.raise_if_any()
-        return cls(
+        graph = cls(
             features=x.astype(np.float32),
             channels=tuple(channels) if channels is not None else tuple(f"x{j}" for j in range(x.shape[1])),
             adjacency=adjacency,
@@ -154,6 +157,7 @@ class NodeGraph(Rebuilt):
             splits=masks,
             **other,
         )
+        return graph.noting(*notes) if notes else graph
 
     def with_splits(self, splits: Mapping[str, npt.ArrayLike]) -> NodeGraph:
         """The same graph with other split masks."""
@@ -281,7 +285,7 @@ class NodeGraph(Rebuilt):
     def homophily(self) -> Metric:
         """The share of edges that join two nodes of the same sensitive group (χ in the paper; no self-loops).
 
-        Edges with an end whose group is not known are left out.
+        Edges with an end whose group is not known are left out. Edges are counted, whatever their weight.
 
         Example:
             >>> NodeGraph.from_arrays(
@@ -297,13 +301,14 @@ class NodeGraph(Rebuilt):
 
     @cached_property
     def sha256(self) -> str:
-        """A hash over all that a model may see: ids, features, links, labels, groups and splits."""
+        """A hash over all that a model may see: ids, features, links with their weights, labels, groups and splits."""
         digest = hashlib.sha256()
         names: list[object] = [self.channels, self.classes, self.groups, self.sensitive_name, self.sensitive_channels]
         names += [self.node_ids, tuple(self.splits)]
         digest.update(repr((names, self.adjacency.directed)).encode())
         arrays: list[npt.NDArray[Any]] = [self.features, self.adjacency.indptr, self.adjacency.indices, self.labels]
-        for array in [*arrays, self.sensitive, *self.splits.values()]:
+        arrays += [self.sensitive, *self.splits.values()]
+        for array in arrays if self.adjacency.weights is None else [*arrays, self.adjacency.weights]:
             digest.update(f"{array.dtype.str}{array.shape}".encode())
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
@@ -311,7 +316,8 @@ class NodeGraph(Rebuilt):
     def __repr__(self) -> str:
         channels = f"{self.num_channels} channel{'s' if self.num_channels != 1 else ''}"
         groups = ", ".join(f"{name} {size:,}" for name, size in self.group_sizes.items()) or "no groups"
-        counts = f"{self.num_nodes:,} nodes, {self.num_edges:,} edges, {channels}"
+        edges = f"{self.num_edges:,} {'weighted ' if self.adjacency.weighted else ''}edges"
+        counts = f"{self.num_nodes:,} nodes, {edges}, {channels}"
         return f"NodeGraph({counts}, sensitive '{self.sensitive_name}': {groups})"
 
     def _repr_html_(self) -> str:

@@ -38,8 +38,10 @@ def features_from(
     return wide
 
 
-def adjacency_from(edges: npt.ArrayLike, num_nodes: int, *, directed: bool) -> Adjacency:
-    """The links of pairs with shape (2, m)."""
+def adjacency_from(
+    edges: npt.ArrayLike, num_nodes: int, *, directed: bool, edge_weight: npt.ArrayLike | None = None
+) -> tuple[Adjacency, list[str]]:
+    """The links of pairs with shape (2, m), with their weights if there are any, and what was changed, in words."""
     given = as_array(edges, "edges")
     pairs = given if given.size else np.empty((2, 0), dtype=np.int64)
     if pairs.ndim != 2 or pairs.shape[0] != 2:
@@ -47,7 +49,8 @@ def adjacency_from(edges: npt.ArrayLike, num_nodes: int, *, directed: bool) -> A
         raise InputError(f"edges: shape {pairs.shape}; expected (2, number of edges).{hint}")
     if pairs.dtype.kind not in "iu":
         raise InputError(f"edges: node numbers must be integers, got {pairs.dtype}.")
-    return Adjacency.from_pairs(pairs[0], pairs[1], num_nodes=num_nodes, directed=directed)[0]
+    links, counts = Adjacency.from_pairs(*pairs, num_nodes=num_nodes, directed=directed, weights=edge_weight)
+    return links, counts.notes(directed=directed)
 
 
 def groups_from(sensitive: npt.ArrayLike | None, num_nodes: int) -> tuple[Codes, tuple[str, ...]]:

@@ -25,9 +25,12 @@ def graph_html(graph: NodeGraph) -> str:
     unlabelled = graph.num_nodes - positive - negative
     labels = f"{graph.classes[1]} (positive) {positive:,}, {graph.classes[0]} {negative:,}"
     unknown = f" (unknown: {graph.sensitive_unknown:,})" if graph.sensitive_unknown else ""
+    links = graph.adjacency
     values = {
         "nodes": graph.num_nodes,
-        "links": f"{graph.num_edges:,}" + (", directed" if graph.adjacency.directed else ""),
+        "links": ", ".join(
+            [f"{graph.num_edges:,}", *(name for name in ("directed", "weighted") if getattr(links, name))]
+        ),
         "channels": f"{graph.num_channels:,}: {some(graph.channels, limit=8)}",
         "labels": labels + (f", unlabelled {unlabelled:,}" if unlabelled else ""),
         "sensitive attribute": graph.sensitive_name + unknown,

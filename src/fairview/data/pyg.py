@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairview.data.graph import SPLIT_NAMES, NodeGraph, Provenance
-from fairview.errors import InputError, Problems, did_you_mean
+from fairview.errors import InputError, Message, Problems, did_you_mean, option
 from fairview.groups import UNKNOWN
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def to_pyg(graph: NodeGraph) -> Data:
     """A `Data` with x, edge_index, y, sensitive and the masks; names and ids in attributes beside them.
 
-    `y` and `sensitive` are int64 with -1 for unknown; `edge_index` has both directions of an undirected edge. All
-    tensors are copies.
+    `y` and `sensitive` are int64 with -1 for unknown; `edge_index` has both directions of an undirected edge. Links'
+    weights are in `edge_weight`, (m,), beside `weighted=True`. All tensors are copies.
     """
     import torch
     from torch_geometric.data import Data
@@ -43,6 +43,8 @@ def to_pyg(graph: NodeGraph) -> Data:
         directed=graph.adjacency.directed,
         split_names=list(graph.splits),
     )
+    if graph.adjacency.weights is not None:
+        data.edge_weight, data.weighted = torch.tensor(graph.adjacency.weights), True
     if graph.node_ids is not None:
         data.ids = list(graph.node_ids)
     for name, mask in graph.splits.items():
@@ -58,6 +60,7 @@ def from_pyg(
     groups: Sequence[str] | None = None,
     channels: Sequence[str] | None = None,
     directed: bool | None = None,
+    edge_weight: str | npt.ArrayLike | None = None,
 ) -> NodeGraph:
     """A `NodeGraph` from PyG's `Data`; what `to_pyg` wrote is understood by itself.
 
@@ -70,6 +73,8 @@ def from_pyg(
             every value is a group, -1 too.
         channels: names of the columns of x; by default `data.channels`, or x0, x1, ...
         directed: keep the edges as they are; by default as `data.directed` says, or symmetric.
+        edge_weight: name of the attribute with a weight for each edge, or the weights themselves, (m,) or (m, 1). By
+            default none, unless `data.weighted` is true. Notes say what is ignored, merged, or made symmetric.
 
     Raises:
         InputError: with every problem of the data.
@@ -101,6 +106,10 @@ def from_pyg(
     if ours:
         own_name = _get(data, "sensitive_name") or own_name
         own_channels = own_channels or _names("sensitive_channels", _get(data, "sensitive_channels")) or ()
+    notes: list[str] = []
+    weights = _weights(data, edge_weight, notes, problems)
+    if _get(data, "edge_attr") is not None and not (isinstance(edge_weight, str) and edge_weight == "edge_attr"):
+        notes.append("data.edge_attr is ignored: links have weights, but no features")
     with problems.collecting():
         graph = NodeGraph.from_arrays(
             features=_numpy(data.x, "x"),
@@ -109,11 +118,12 @@ def from_pyg(
             sensitive=values,
             channels=names,
             directed=bool(_get(data, "directed")) if directed is None else directed,
+            edge_weight=weights,
             splits={name: _numpy(mask, f"{name}_mask") for name, mask in parts.items() if mask is not None},
             sensitive_name=own_name,
             classes=classes,
             node_ids=_names("ids", _get(data, "ids")),
-            provenance=Provenance(source="torch_geometric.data.Data"),
+            provenance=Provenance(source="torch_geometric.data.Data").noting(*notes),
         )
         graph = graph.replace(sensitive_channels=own_channels)
         if y is not None and written:
@@ -137,6 +147,27 @@ def _sensitive(
     hint = did_you_mean(sensitive, [*_attributes(data), *(channels or ())])
     problems.add(f"data: no attribute or channel '{sensitive}' with the sensitive values.{hint}")
     return None, sensitive, ()
+
+
+def _weights(
+    data: Data, edge_weight: str | npt.ArrayLike | None, notes: list[str], problems: Problems
+) -> npt.NDArray[Any] | None:
+    """A weight for each edge, if asked for; weights that nobody asked for are noted."""
+    if edge_weight is None and _get(data, "weighted"):
+        edge_weight = "edge_weight"
+    if edge_weight is None:
+        if _get(data, "edge_weight") is not None:
+            asked = option("edge_weight", "edge_weight")
+            notes.append(Message(f"data.edge_weight is ignored; pass {asked} to use it"))
+        return None
+    if not isinstance(edge_weight, str):
+        return _numpy(edge_weight, "edge_weight")
+    held = _get(data, edge_weight)
+    if held is None:
+        hint = did_you_mean(edge_weight, _attributes(data))
+        problems.add(f"data: no attribute '{edge_weight}' with the weights of the edges.{hint}")
+        return None
+    return _numpy(held, edge_weight)
 
 
 def _codes(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

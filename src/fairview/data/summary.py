@@ -30,6 +30,7 @@ def summarise(graph: NodeGraph) -> dict[str, Any]:
         "nodes": graph.num_nodes,
         "edges": graph.num_edges,
         "directed": links.directed,
+        "weighted": links.weighted,
         "average_degree": float(degree.mean()) if graph.num_nodes else None,
         "largest_degree": int(degree.max()) if graph.num_nodes else None,
         "isolated_nodes": int((degree + reached == 0).sum()),

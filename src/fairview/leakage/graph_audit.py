@@ -127,6 +127,7 @@ def _facts(graph: NodeGraph) -> dict[str, Any]:
         "nodes": graph.num_nodes,
         "edges": graph.num_edges,
         "directed": graph.adjacency.directed,
+        "weighted": graph.adjacency.weighted,
         "sensitive": graph.sensitive_name,
         "groups": graph.group_sizes,
         "group_unknown": graph.sensitive_unknown,

@@ -136,6 +136,8 @@ def hidden_findings(
     alone: Array = graph.features.astype(np.float64)
     degree = np.log1p(graph.adjacency.degree.astype(np.float64))
     by_hop = [np.column_stack([alone, degree])]
+    if graph.adjacency.weighted:
+        by_hop = [np.column_stack([*by_hop, np.log1p(graph.adjacency.to_scipy().sum(axis=1, dtype=np.float64))])]
     hop = one_hop(graph.adjacency, Operator(kind="mean"))
     for _ in range(hops):
         by_hop.append(hop(by_hop[-1]))

@@ -24,6 +24,8 @@ class GroupPlace:
 def group_places(graph: NodeGraph) -> tuple[GroupPlace, ...]:
     """Each group's place: of the links that start in it and end in a known group, the share that end in it.
 
+    Links are counted, whatever their weight.
+
     Example:
         >>> graph = NodeGraph.from_arrays(
         ...     features=[[0.0], [0.0], [0.0]], edges=[[0, 1], [1, 2]], sensitive=["f", "f", "m"]

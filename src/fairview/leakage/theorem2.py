@@ -86,6 +86,7 @@ class Theorem2:
         applies: whether the encoder, the operator and the clamp are the theorem's. Numbers may be there without.
         reason: why, or why not.
         chi: share of the links that stay within a group, each node counted as its own neighbour, as the model does.
+            Links count by their weight, as they do in the model.
         chi_by_group: mean share of its own group around a node, by group; the theorem has χ for all of them.
         epsilon: ε of the clamp.
         left: ‖(2χ - 1) W Δμ‖, with the features as they are.

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from fairview.data.graph import NodeGraph
 from fairview.data.tables.recipe import Recipe
-from fairview.errors import InputError, quoted
+from fairview.errors import InputError, option, quoted
 from fairview.groups import UNKNOWN
 
 Probabilities = npt.NDArray[np.floating[Any]]
@@ -40,6 +40,7 @@ class Facts(BaseModel):
     sensitive_channels: tuple[str, ...]
     recipe: Recipe | None
     graph_sha256: str
+    weighted: bool = False  # whether its links had weights
 
     @classmethod
     def of(cls, graph: NodeGraph, channels: tuple[str, ...] | None = None) -> Facts:
@@ -52,6 +53,7 @@ class Facts(BaseModel):
             sensitive_channels=graph.sensitive_channels,
             recipe=graph.recipe,
             graph_sha256=graph.sha256,
+            weighted=graph.adjacency.weighted,
         )
 
 
@@ -102,6 +104,25 @@ def features_like(graph: NodeGraph, channels: tuple[str, ...]) -> npt.NDArray[np
         raise InputError(f"predict: the graph lacks channels that the model was fitted with: {quoted(absent)}.")
     # in the same memory order too, so that the sums of a product are rounded alike
     return np.ascontiguousarray(graph.features[:, [graph.channels.index(name) for name in channels]])
+
+
+def links_like(graph: NodeGraph, facts: Facts) -> None:
+    """Links with weights if the model was fitted with such, without if not; a graph without links has neither.
+
+    Raises:
+        InputError: the graph's links are not like those that the model was fitted with.
+    """
+    if graph.adjacency.weighted == facts.weighted or graph.num_edges == 0:
+        return
+    if facts.weighted:
+        raise InputError(
+            "predict: the model was fitted on links with weights, and this graph's have none; read it with "
+            f"{option('edge_weight')}."
+        )
+    raise InputError(
+        "predict: the model was fitted on links without weights, and this graph's have some; read it without "
+        f"{option('edge_weight')}."
+    )
 
 
 def groups_like(graph: NodeGraph, facts: Facts, method: str) -> npt.NDArray[np.intp]:

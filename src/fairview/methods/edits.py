@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError, quoted
 from fairview.groups import UNKNOWN
-from fairview.methods.contract import features_like
+from fairview.methods.contract import features_like, links_like
 from fairview.methods.fitted import Links
 from fairview.methods.plain import PLAIN_SPACE
 from fairview.methods.vanilla import Vanilla, VanillaNetwork
@@ -108,6 +108,7 @@ class EDITS(Vanilla):
     def fair_view(self, graph: NodeGraph) -> NodeGraph:
         """The graph as the encoder sees it: masked channels are zero, pruned links are gone."""
         view = super().fair_view(graph)
+        links_like(graph, self.facts_)
         features = features_like(graph, self.facts_.channels)
         return view.replace(adjacency=self.fitted_.modules["pruning"](features, graph.adjacency))
 

@@ -17,7 +17,7 @@ from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
 from fairview.errors import InputError, ModelFileError
 from fairview.log import note, warn
-from fairview.methods.contract import Facts, Probabilities, check_trainable, features_like, require_fitted
+from fairview.methods.contract import Facts, Probabilities, check_trainable, features_like, links_like, require_fitted
 from fairview.methods.estimator import Estimator
 from fairview.methods.fitted import Fitted, Links, encoder_modules
 from fairview.methods.network import Network
@@ -161,7 +161,7 @@ class NetworkMethod(Estimator):
 
     def predict_proba(self, graph: NodeGraph) -> Probabilities:
         """Probabilities of the negative and the positive class, (n, 2), for any graph with the same channels."""
-        require_fitted(self)
+        self._check_links(graph)
         with torch_threads(self.thread_count(graph)):
             positive = self.fitted_.scores(graph, self.facts_.channels)
         if wrong := int(np.isnan(positive).sum()):
@@ -171,9 +171,14 @@ class NetworkMethod(Estimator):
 
     def representations(self, graph: NodeGraph) -> npt.NDArray[np.floating[Any]]:
         """What the heads see of each node, (n, hidden), the mean over the views."""
-        require_fitted(self)
+        self._check_links(graph)
         with torch_threads(self.thread_count(graph)):
             return self.fitted_.representations(graph, self.facts_.channels)
+
+    def _check_links(self, graph: NodeGraph) -> None:
+        require_fitted(self)
+        if self.encoder != "mlp":  # which looks at none
+            links_like(graph, self.facts_)
 
     def fair_view(self, graph: NodeGraph) -> NodeGraph:
         """The graph with the mean of the masked views as its features (X̃ of Algorithm 1)."""

@@ -18,7 +18,7 @@ from scipy.special import expit
 from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
 from fairview.errors import InputError, did_you_mean, option, quoted
-from fairview.methods.contract import Facts, Probabilities, channels_seen, features_like, require_fitted
+from fairview.methods.contract import Facts, Probabilities, channels_seen, features_like, links_like, require_fitted
 from fairview.methods.contributions import Contribution, Contributions
 from fairview.methods.estimator import Estimator, require_like
 from fairview.methods.parameters import Count, Seed, Weight
@@ -182,12 +182,17 @@ class Parity(Estimator):
         """
         require_fitted(self)
         if prepared is None:
-            z = self.features_(graph)
+            z = self._columns(graph)
         else:
             prepared.check(self, graph)
             z = np.ascontiguousarray(prepared.z[:, : self.features_.width])  # as if made for these hops alone
         positive = expit(self._logits(z))
         return np.stack([1 - positive, positive], axis=1)
+
+    def _columns(self, graph: NodeGraph) -> Reals:
+        if self.hops:
+            links_like(graph, self.facts_)
+        return self.features_(graph)
 
     def _logits(self, z: Reals) -> Reals:
         """The mean over the restarts."""
@@ -229,7 +234,7 @@ class Parity(Estimator):
             known = f"there are {quoted(found)}" if found else "there is none"
             raise InputError(f"contributions: two groups with nodes in '{split}' are needed; {known}.")
         names, owner = self.features_.owners()
-        parts = self.features_(graph)[rows] * self.weights_[0, :-1]
+        parts = self._columns(graph)[rows] * self.weights_[0, :-1]
         by_place = np.zeros((len(parts), (self.hops + 1) * len(names)))
         for column, place in enumerate(owner):
             by_place[:, place] += parts[:, column]

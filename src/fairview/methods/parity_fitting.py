@@ -62,10 +62,8 @@ class Prepared:
         same = mine is given or (
             mine.channels == given.channels
             and mine.sensitive_channels == given.sensitive_channels
-            and mine.adjacency.directed == given.adjacency.directed
             and np.array_equal(mine.features, given.features)
-            and np.array_equal(mine.adjacency.indptr, given.adjacency.indptr)
-            and np.array_equal(mine.adjacency.indices, given.adjacency.indices)
+            and mine.adjacency.equals(given.adjacency)
         )
         if not same:
             raise InputError(

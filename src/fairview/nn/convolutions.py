@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
+from torch.nn import functional
 
 
 class Weights(nn.Module):
@@ -75,13 +76,18 @@ class GCNLayer(Convolution):
 
 
 class SAGELayer(Convolution):
-    """W_l S x + b + W_r x, normalised to length 1."""
+    """W_l S x + b + W_r x, normalised to length 1. PyG's own takes no weights: with them, S x is made beforehand."""
 
     def __init__(self, inputs: int, outputs: int, *, aggregation: str) -> None:
         super().__init__("SAGEConv", inputs, outputs, aggr=aggregation, normalize=True)
         self.lin_l, self.lin_r = Weights(inputs, outputs, bias=True), Weights(inputs, outputs, bias=False)
         self.lin_l.reset_parameters()  # PyG draws twice
         self.lin_r.reset_parameters()
+
+    def combined(self, gathered: Tensor, x: Tensor) -> Tensor:
+        """The same from S x, (n, inputs), and x."""
+        both = functional.linear(gathered, self.lin_l.weight, self.lin_l.bias)
+        return functional.normalize(both + functional.linear(x, self.lin_r.weight), dim=-1)
 
 
 class GINLayer(Convolution):

@@ -8,6 +8,7 @@ Paper: appendix B.1. In the published runs GCN and GIN have one layer and no act
 
 from __future__ import annotations
 
+import inspect
 import sys
 from abc import ABC, abstractmethod
 from itertools import pairwise
@@ -148,7 +149,11 @@ class GINEncoder(Encoder):
     def forward(self, x: Tensor, inputs: GraphInputs) -> Tensor:
         for depth, layer in enumerate(self.layers):
             x = self.between(x) if depth else x
-            x = layer(x, inputs.edge_index) if self.sums else layer(self.aggregate(x, *inputs.weighted_edges))
+            if self.sums and not inputs.weighted:
+                x = layer(x, inputs.edge_index)
+            else:  # PyG's own takes no weights
+                block = layer.nn if self.sums else layer
+                x = block(self.aggregate(x, *inputs.weighted_edges))  # type: ignore[operator]
         return x
 
     @property
@@ -189,11 +194,13 @@ class SAGEEncoder(Encoder):
         self.norms = nn.ModuleList(nn.BatchNorm1d(spec.hidden) for _ in range(spec.layers - 1))
         for norm in self.norms:
             norm.requires_grad_(False)
+        self.aggregate = Convolution("SimpleConv", aggr="sum")
 
     def forward(self, x: Tensor, inputs: GraphInputs) -> Tensor:
-        edges, _ = inputs.weighted_edges  # with the node itself among its neighbours, if it has a self-loop
-        for depth, layer in enumerate(self.layers):
-            x = layer(self.between(x, self.norms[depth - 1]) if depth else x, edges)
+        edges, weights = inputs.weighted_edges  # with the node itself among its neighbours, if it has a self-loop
+        for depth in range(len(self.layers)):
+            x, layer = self.between(x, self.norms[depth - 1]) if depth else x, self.layer(depth)
+            x = layer.combined(self.aggregate(x, edges, weights), x) if inputs.weighted else layer(x, edges)
         return x
 
     @property
@@ -203,6 +210,8 @@ class SAGEEncoder(Encoder):
 
 class ForeignEncoder(nn.Module):
     """Any module of the user's: `module(x, edge_index)` -> (n, hidden).
+
+    On weighted links it is called with `edge_weight=`, too, which its `forward` must take by that name.
 
     A clamp acts on the weights of its first layer: of the first part that has any, all parameters of two dimensions
     whose last one is the number of channels. The layers inside one of PyG's convolutions count as one part, so that
@@ -215,7 +224,15 @@ class ForeignEncoder(nn.Module):
         self._channels = channels
 
     def forward(self, x: Tensor, inputs: GraphInputs) -> Tensor:
-        hidden: Tensor = self.module(x, inputs.edge_index)
+        if not inputs.weighted:
+            hidden: Tensor = self.module(x, inputs.edge_index)
+        elif _takes_weights(self.module):
+            hidden = self.module(x, inputs.edge_index, edge_weight=inputs.edge_weight)
+        else:
+            raise InputError(
+                f"encoder: the links have weights, but {type(self.module).__name__} takes none. Let it have "
+                "forward(x, edge_index, edge_weight), or leave the weights out."
+            )
         return hidden
 
     @property
@@ -228,6 +245,13 @@ class ForeignEncoder(nn.Module):
         weights: list[Tensor] = [p for p in parameters if p.ndim == 2 and p.shape[1] == self._channels]
         inside = (self._acting_on_channels(child) for child in part.children())
         return weights or next(filter(None, inside), [])
+
+
+def _takes_weights(module: nn.Module) -> bool:
+    """Whether `forward` has an `edge_weight`; models of PyG that have one and ignore it say so."""
+    known = {*inspect.signature(module.forward).parameters}
+    known |= {*getattr(getattr(module, "signature", None), "param_dict", ())}  # of PyG's Sequential
+    return "edge_weight" in known and getattr(module, "supports_edge_weight", True)
 
 
 def _passes_messages(module: nn.Module) -> bool:

@@ -38,6 +38,11 @@ class GraphInputs:
     def num_nodes(self) -> int:
         return len(self._features)
 
+    @property
+    def weighted(self) -> bool:
+        """Whether the links have weights."""
+        return self.adjacency.weighted
+
     @cached_property
     def x(self) -> Tensor:
         """X, shape (n, d)."""
@@ -66,6 +71,11 @@ class GraphInputs:
         """The links as `graph.to_pyg()` has them: source above target, no self-loops, shape (2, m)."""
         pairs = np.stack([self.adjacency.sources, self.adjacency.indices]).astype(np.int64)
         return torch.from_numpy(pairs).to(self.device)
+
+    @cached_property
+    def edge_weight(self) -> Tensor | None:
+        """The weight of each of these links, (m,); None for plain ones."""
+        return None if self.adjacency.weights is None else self._tensor(self.adjacency.weights)
 
     @cached_property
     def weighted_edges(self) -> tuple[Tensor, Tensor]:

@@ -71,6 +71,8 @@ class Links:
         once = np.ones(len(source), dtype=np.bool_) if adjacency.directed else source < target
         self.adjacency = adjacency
         self.source, self.target = torch.from_numpy(source[once]), torch.from_numpy(target[once])
+        places = np.arange(len(source)) if adjacency.directed else np.argsort(adjacency.indices, kind="stable")
+        self.places = np.stack([np.flatnonzero(once), places[once]])  # of a link's pair, and of its reverse
 
     def draw(self, rate: float, generator: torch.Generator) -> Tensor:
         """Which of the links to leave out, each with probability `rate`: their places, ascending."""
@@ -87,11 +89,10 @@ class Links:
 
     def without(self, left_out: Tensor) -> Adjacency:
         """The other links."""
-        kept = np.ones(len(self.source), dtype=np.bool_)
-        kept[left_out.numpy()] = False
-        source, target = self.source.numpy()[kept], self.target.numpy()[kept]
-        whole = self.adjacency
-        return Adjacency.from_pairs(source, target, num_nodes=whole.num_nodes, directed=whole.directed)[0]
+        gone = self.places[:, left_out.numpy()]
+        kept = np.ones(self.adjacency.num_pairs, dtype=np.bool_)
+        kept[gone] = False
+        return self.adjacency.keeping(kept)
 
 
 class SharedOperator:
@@ -164,11 +165,17 @@ class PerturbedInputs(GraphInputs):
     def matrix(self) -> SparseMatrix:
         if self.shared is None:
             raise ValueError("an encoder without an operator has no matrix")
+        if self.links.adjacency.weighted:  # a heavy link minus itself would leave rounding in place of the light ones
+            return self.rebuilt.matrix
         return PerturbedMatrix(self.shared, self.left_out)
 
     @cached_property
     def edge_index(self) -> Tensor:
         return self.rebuilt.edge_index
+
+    @cached_property
+    def edge_weight(self) -> Tensor | None:
+        return self.rebuilt.edge_weight
 
     @cached_property
     def weighted_edges(self) -> tuple[Tensor, Tensor]:

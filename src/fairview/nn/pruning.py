@@ -4,7 +4,8 @@ With f the critic of EDITS (see `fairview.nn.wasserstein`) and f̄ its mean, a l
 
     d/da of 1/2 the sum over nodes i and groups g of (f_ig - f̄_g)²
 
-at a = 1: by how much the link, were it a little heavier, would spread the critic's values. Links above a cutoff go.
+at the weight that it has, 1 for plain links: by how much the link, were it a little heavier, would spread the critic's
+values. Links above a cutoff go.
 
 Paper: EDITS learns a weight a for every pair of nodes, minimising γ distance(a) + μ |a - A|², and removes the links
 whose weight fell by more than r times the largest fall. As long as the changes are small, the minimiser is A minus
@@ -25,7 +26,7 @@ import torch
 from torch import Tensor, nn
 
 from fairview.data.adjacency import Adjacency
-from fairview.nn.wasserstein import Hop, critic_values
+from fairview.nn.wasserstein import Hop, critic_values, link_weights
 
 NEVER = torch.finfo(torch.float64).max
 """A cutoff that no link reaches; an infinite one would not pass for a number in a model file."""
@@ -76,7 +77,7 @@ class LinkPruning(nn.Module):
         if self.directions.shape[1] == 1:  # no hop, so that links move nothing
             return np.zeros(adjacency.num_pairs)
         with torch.enable_grad():  # prediction runs without gradients, but this one is part of it
-            weights = torch.ones(adjacency.num_pairs, dtype=torch.float64, requires_grad=True)
+            weights = link_weights(adjacency).requires_grad_()
             values = self._values(features, Hop(adjacency, share=float(self.share), weights=weights))
             (gradient,) = torch.autograd.grad((values - self.centre.cpu()).square().sum() / 2, weights)
         effect: npt.NDArray[np.float64] = gradient.numpy()
@@ -91,8 +92,7 @@ class LinkPruning(nn.Module):
         if cutoff == NEVER or adjacency.num_pairs == 0:
             return adjacency
         gone = self.scores(features, adjacency) > cutoff * (1 + _ROUNDING)
-        ends = adjacency.sources[~gone], adjacency.indices[~gone]
-        return Adjacency.from_pairs(*ends, num_nodes=adjacency.num_nodes, directed=adjacency.directed)[0]
+        return adjacency.keeping(~gone)
 
     def _values(self, features: npt.NDArray[np.floating], hop: Hop) -> Tensor:
         return critic_values(torch.tensor(features, dtype=torch.float64), self.directions.cpu(), hop)

@@ -29,7 +29,7 @@ from fairview.groups import UNKNOWN
 class Hop:
     """P for links with a weight each. Only sums over links: autograd gives a gradient per link, and nothing is n x n.
 
-    `share` is α, that of the neighbourhood; `weights` has one number per directed pair, ones by default.
+    `share` is α, that of the neighbourhood; `weights` has one number per directed pair, by default the links' own.
 
     Example:
         >>> adjacency, _ = Adjacency.from_pairs([0], [1], num_nodes=2)
@@ -43,7 +43,7 @@ class Hop:
         targets = torch.tensor(adjacency.indices, dtype=torch.int64)
         # a message goes from source to target, as in the operators
         self.rows, self.columns = (targets, sources) if adjacency.directed else (sources, targets)
-        self.weights = torch.ones(len(sources), dtype=torch.float64) if weights is None else weights
+        self.weights = link_weights(adjacency) if weights is None else weights
         loops = torch.ones(adjacency.num_nodes, dtype=torch.float64)
         self.scale = loops.index_add(0, self.rows, self.weights).rsqrt()[:, None]
         self.share = share
@@ -54,6 +54,13 @@ class Hop:
         scaled = x * self.scale
         gathered = scaled.index_add(0, rows, scaled[columns] * self.weights[:, None])
         return self.share * self.scale * gathered + (1 - self.share) * x
+
+
+def link_weights(adjacency: Adjacency) -> Tensor:
+    """The weight of each directed pair; ones for plain links."""
+    if adjacency.weights is None:
+        return torch.ones(adjacency.num_pairs, dtype=torch.float64)
+    return torch.tensor(adjacency.weights, dtype=torch.float64)
 
 
 def group_contrasts(codes: npt.NDArray[np.integer]) -> Tensor:

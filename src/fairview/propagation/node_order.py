@@ -42,7 +42,11 @@ def reordered(graph: NodeGraph, order: npt.NDArray[np.integer]) -> NodeGraph:
     place[order] = np.arange(len(order))
     links = graph.adjacency
     moved, _ = Adjacency.from_pairs(
-        place[links.sources], place[links.indices], num_nodes=links.num_nodes, directed=links.directed
+        place[links.sources],
+        place[links.indices],
+        num_nodes=links.num_nodes,
+        directed=links.directed,
+        weights=links.weights,
     )
     return graph.replace(
         features=graph.features[order],

@@ -1,7 +1,7 @@
-"""How is S X computed without building S? Links with a weight each, and the self-loops as a diagonal beside them.
+"""How is S X computed without building S? Links with a factor each, and the self-loops as a diagonal beside them.
 
-With A the links by target, c the self-loops of each node and D the diagonal of the row sums of A + c I, every operator
-is L (A + c I) R with diagonal L and R:
+With A the links by target (their weights, or ones), c the self-loops of each node and D the diagonal of the row sums of
+A + c I, every operator is L (A + c I) R with diagonal L and R:
 
     gcn    L = R = D^-1/2        mean   L = D^-1, R = I        sum    L = R = I
 
@@ -36,10 +36,13 @@ def one_hop(adjacency: Adjacency, operator: Operator, dtype: npt.DTypeLike = np.
     if adjacency.directed:
         links = sparse.csr_array(links.T.tocsr())  # a node gathers from those that point to it
     gathered = np.diff(links.indptr)
-    degree = gathered + operator.self_loops
+    wide = links.astype(np.float64) if adjacency.weighted else None
+    degree = (gathered if wide is None else wide @ np.ones(len(gathered))) + operator.self_loops
     power = {"gcn": -0.5, "mean": -1.0, "sum": 0.0}[operator.kind]
     left = np.power(degree, power, out=np.zeros(len(degree)), where=degree > 0)
     weights = np.repeat(left, gathered)
+    if wide is not None:
+        weights *= wide.data
     diagonal = operator.self_loops * left
     if operator.kind == "gcn":
         weights *= left[links.indices]

@@ -7,7 +7,9 @@ the row sums of A + c I:
     mean   S = D^-1 (A + c I)               GraphSAGE's mean; a node without neighbours and loops keeps nothing
     sum    S = A + c I                      GIN with c = 1 + eps
 
-If the links are directed, A holds them by target: a node gathers from those that point to it, as in PyG.
+If the links are directed, A holds them by target: a node gathers from those that point to it, as in PyG. If they have
+weights, A holds those in place of ones: the mean is a weighted one, and the degrees in D are sums of weights. A
+self-loop still counts c.
 
 Everything here is a pure function of the adjacency; S X is computed once per graph and kept.
 """

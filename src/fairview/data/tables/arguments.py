@@ -31,7 +31,11 @@ def check_settings(arguments: dict[str, Any], problems: Problems) -> None:
         given = [name for name, usual in _DECIDED.items() if _is_given(arguments[name], usual)]
         if given:
             problems.add(f"recipe: it decides on {quoted(given, limit=20)} already; leave these options out.")
+        if arguments["edge_weight"] not in (None, arguments["recipe"].edge_weight):
+            problems.add(_other_weights(arguments["edge_weight"], arguments["recipe"].edge_weight))
         return
+    if arguments["edge_weight"] is not None and arguments["edges"] is None:
+        problems.add(f"edge_weight: there is no table of edges with the column; pass {option('edges')}.")
     if arguments["scale_on"] == "train" and arguments["split"] is None and arguments["split_seed"] is None:
         problems.add(f"scaling on the train nodes needs a split: pass {option('split')} or {option('split_seed', 0)}.")
     if arguments["sensitive_as_feature"] and arguments["sensitive"] is None:
@@ -60,6 +64,11 @@ def _check_kinds(arguments: dict[str, Any]) -> None:
     if recipe is not None and not isinstance(recipe, Recipe):
         problems.add(f"recipe: expected the `recipe` of another graph, got {type(recipe).__name__}.")
     problems.raise_if_any()
+
+
+def _other_weights(given: str, known: str | None) -> str:
+    fitted = "without weights" if known is None else f"with the weights in '{known}'"
+    return f"edge_weight: '{given}', but the model's links were read {fitted}. Leave {option('edge_weight')} out."
 
 
 def _is_given(value: Any, usual: object) -> bool:

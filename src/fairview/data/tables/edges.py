@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +17,17 @@ import polars as pl
 
 from fairview.data.tables.cells import Table, TableSource, decode, parse_csv, read_file, read_table, usual_separator
 from fairview.data.tables.columns import Place, as_texts, places, whole_texts
+from fairview.data.tables.weight_column import read_weights
 from fairview.errors import InputError, option, quoted
 
-Pairs = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+
+class Pairs(NamedTuple):
+    """Node numbers of both ends of each edge, and its weight if a column has it."""
+
+    first: npt.NDArray[np.int64]
+    second: npt.NDArray[np.int64]
+    weights: npt.NDArray[np.float64] | None = None
+
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
@@ -64,16 +73,19 @@ def match_nodes(
     *,
     source: str | None = None,
     target: str | None = None,
+    edge_weight: str | None = None,
     drop_unknown: bool = False,
 ) -> tuple[Pairs, list[str]]:
-    """Node numbers of both ends of each edge, and notes.
+    """Node numbers of both ends of each edge with the weights in the column `edge_weight`, and notes.
 
     Raises:
-        InputError: a column or an end is missing, or an id is not among the nodes and `drop_unknown` is off.
+        InputError: a column or an end is missing, a weight is no weight, or an id is not among the nodes and
+            `drop_unknown` is off.
     """
     first, second = _end_columns(table, source, target)
+    weights = None if edge_weight is None else read_weights(table, edge_weight, ends=(first, second))
     notes = [] if len(table) else [f"{table.name}: no edges"]
-    ignored = [column for column in table.columns if column not in (first, second)]
+    ignored = [column for column in table.columns if column not in (first, second, edge_weight)]
     if ignored:
         notes.append(f"{table.name}: columns {quoted(ignored)} ignored; '{first}' and '{second}' are the ends")
     names = ids if ids is not None else tuple(map(str, range(len(nodes))))
@@ -99,7 +111,8 @@ def match_nodes(
             )
         notes.append(f"{table.name}: {count} dropped: an end is not in {nodes.name}")
     known = ~unknown
-    return (rows[0].filter(known).to_numpy(), rows[1].filter(known).to_numpy()), notes
+    kept = None if weights is None else weights[known.to_numpy()]
+    return Pairs(rows[0].filter(known).to_numpy(), rows[1].filter(known).to_numpy(), kept), notes
 
 
 def _end_columns(table: Table, source: str | None, target: str | None) -> tuple[str, str]:

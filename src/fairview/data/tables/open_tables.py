@@ -33,15 +33,28 @@ class Tables:
         return {table.name: table.sha256 for table in tables if table.sha256 is not None}
 
     def pairs(
-        self, source: str | None, target: str | None, *, drop_unknown: bool, notes: list[str], problems: Problems
+        self,
+        source: str | None,
+        target: str | None,
+        edge_weight: str | None = None,
+        *,
+        drop_unknown: bool,
+        notes: list[str],
+        problems: Problems,
     ) -> Pairs | None:
-        """Node numbers of both ends of each edge; None without edges, or when they are the problem."""
+        """Node numbers of both ends of each edge, and weights; None without edges, or when they are the problem."""
         ids_are_a_problem = self.ids is None and self.id_column is not None
         if self.edges is None or ids_are_a_problem:
             return None
         with problems.collecting():
             pairs, more = match_nodes(
-                self.edges, self.ids, self.nodes, source=source, target=target, drop_unknown=drop_unknown
+                self.edges,
+                self.ids,
+                self.nodes,
+                source=source,
+                target=target,
+                edge_weight=edge_weight,
+                drop_unknown=drop_unknown,
             )
             notes += more
             return pairs

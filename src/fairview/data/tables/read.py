@@ -64,6 +64,7 @@ def read_graph(
     similarity: SimilarityRule | None = None,
     similarity_with_sensitive: bool = False,
     directed: bool = False,
+    edge_weight: str | None = None,
     drop_unknown: bool = False,
     separator: str | None = None,
     encoding: str = "utf-8",
@@ -103,6 +104,7 @@ def read_graph(
             scaled channels.
         similarity_with_sensitive: let the sensitive channels take part in that.
         directed: keep edges as given instead of making them symmetric.
+        edge_weight: column of the edge table with the weight of each edge, 0 or more; by default all count alike.
         drop_unknown: drop edges with an end that is not in the node table.
         separator: of both CSV files; by default a comma, a tab for `.tsv`, blanks for edge lists.
         encoding: of both CSV files.
@@ -157,7 +159,8 @@ def read_graph(
     masks = read_split(reader, split)
     encoded = encode(columns, reader)
     _report_empty(reader, columns, encoded, missing)
-    pairs = tables.pairs(source, target, drop_unknown=drop_unknown, notes=notes, problems=problems)
+    weight_column = recipe.edge_weight if recipe else edge_weight
+    pairs = tables.pairs(source, target, weight_column, drop_unknown=drop_unknown, notes=notes, problems=problems)
     problems.raise_if_any()
 
     keep = _kept(columns, encoded, missing, reader.table.name, notes)
@@ -174,12 +177,12 @@ def read_graph(
             columns, encoded, missing=missing, scaling=scaling, unscaled=frozenset(unscaled), rows=rows
         )
         rule = None if edges is not None else similarity or NearestNeighbours()
-        recipe = _recipe(tables, fitted, label_rule, group_rule, rule, similarity_with_sensitive)
+        recipe = _recipe(tables, fitted, label_rule, group_rule, rule, similarity_with_sensitive, edge_weight)
     x = _scaled(recipe, encoded, reader.table.name)
     if edges is None:
         adjacency = _similar(recipe, x, directed, reader.table.name, notes)
     else:
-        adjacency = _linked(pairs, keep, directed, notes)
+        adjacency = _linked(pairs, keep, tables.ids, directed, notes)
     for text in notes:
         note(text)
     graph = NodeGraph(
@@ -269,6 +272,7 @@ def _recipe(
     sensitive: Sensitive | None,
     rule: SimilarityRule | None,
     with_sensitive: bool,
+    edge_weight: str | None,
 ) -> Recipe:
     if sensitive is not None:
         sensitive = sensitive.model_copy(update={"channels": fitted.channels_of(sensitive.column)})
@@ -281,6 +285,7 @@ def _recipe(
         missing_values=tuple(tables.reader.missing_values),
         similarity=rule,
         similarity_channels=tuple(c for c in fitted.channels if c not in hidden) if rule else (),
+        edge_weight=edge_weight,
     )
 
 
@@ -308,14 +313,26 @@ def _similar(recipe: Recipe, x: Matrix, directed: bool, name: str, notes: list[s
     return Adjacency.from_pairs(first, second, num_nodes=len(x), directed=directed)[0]
 
 
-def _linked(pairs: Pairs | None, keep: npt.NDArray[np.bool_], directed: bool, notes: list[str]) -> Adjacency:
-    first, second = pairs if pairs is not None else (np.empty(0, dtype=np.int64),) * 2
+def _linked(
+    pairs: Pairs | None, keep: npt.NDArray[np.bool_], ids: Sequence[str] | None, directed: bool, notes: list[str]
+) -> Adjacency:
+    nothing = np.empty(0, dtype=np.int64)
+    first, second, weights = pairs if pairs is not None else (nothing, nothing, None)
     number = np.cumsum(keep) - 1  # of a row after the dropping
     both = keep[first] & keep[second]
     if not both.all():
         notes.append(f"{int((~both).sum()):,} edges dropped with the nodes at their ends")
-    first, second = number[first[both]], number[second[both]]
-    adjacency, counts = Adjacency.from_pairs(first, second, num_nodes=int(keep.sum()), directed=directed)
+    names = None  # for messages about weights
+    if weights is not None:
+        weights, names = weights[both], list(compress(ids or map(str, range(len(keep))), keep))
+    adjacency, counts = Adjacency.from_pairs(
+        number[first[both]],
+        number[second[both]],
+        num_nodes=int(keep.sum()),
+        directed=directed,
+        weights=weights,
+        names=names,
+    )
     notes += counts.notes(directed=directed)
     return adjacency
 

@@ -134,6 +134,7 @@ class Recipe(_Strict):
     missing_values: tuple[str, ...] = ()
     similarity: SimilarityRule | None = None  # None: the edges were given
     similarity_channels: tuple[str, ...] = ()
+    edge_weight: str | None = None  # column of the edge table; None: plain links
 
 
 def encode(columns: tuple[Column, ...], reader: ColumnReader) -> Matrix:
