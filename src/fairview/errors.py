@@ -25,6 +25,9 @@ _FLAGS = {
 }
 """Parameters whose flag has another name."""
 
+LONGEST_MESSAGE = 8_000
+"""Characters that a message shows at most."""
+
 # drawn anew in each process: no data can contain it, and so none can pass for a placeholder
 _SEAL = secrets.token_hex(8)
 _PLACEHOLDER = re.compile(f"{_SEAL}<(.*?){_SEAL}[|](.*?){_SEAL}>", re.DOTALL)
@@ -49,9 +52,17 @@ class Message(str):
     def __new__(cls, text: str) -> Message:
         if isinstance(text, Message):
             return text
-        message = super().__new__(cls, _PLACEHOLDER.sub(r"\1", text))
-        message.flags = _PLACEHOLDER.sub(r"\2", text)
+        message = super().__new__(cls, _cut(_PLACEHOLDER.sub(r"\1", text)))
+        message.flags = _cut(_PLACEHOLDER.sub(r"\2", text))
         return message
+
+
+def _cut(text: str) -> str:
+    """Without its middle if it is longer than anybody reads: names in a file may have a million letters."""
+    if len(text) <= LONGEST_MESSAGE:
+        return text
+    half = LONGEST_MESSAGE // 2 - 20
+    return f"{text[:half]} [{len(text) - 2 * half:,} characters] {text[-half:]}"
 
 
 def for_command_line(text: str | FairviewError) -> str:
