@@ -37,7 +37,7 @@ class Message(str):
     """A finished text: as a string it speaks Python, `flags` is the same for the command line.
 
     The placeholders in the given text are filled in at once. A message can be compared, joined and written like any
-    string, and keeps its `flags` when it is pickled.
+    string, and keeps its `flags` when it is pickled. Beyond `LONGEST_MESSAGE` characters its middle is left out.
 
     Example:
         >>> message = Message(f"3 rows are empty. Pass {option('missing', 'mean')}.")
@@ -58,11 +58,11 @@ class Message(str):
 
 
 def _cut(text: str) -> str:
-    """Without its middle if it is longer than anybody reads: names in a file may have a million letters."""
+    """Without its middle if it is longer than anybody reads: a name in a file may have a million letters."""
     if len(text) <= LONGEST_MESSAGE:
         return text
-    half = LONGEST_MESSAGE // 2 - 20
-    return f"{text[:half]} [{len(text) - 2 * half:,} characters] {text[-half:]}"
+    half = LONGEST_MESSAGE // 2 - 30
+    return f"{text[:half]} [... {len(text) - 2 * half:,} characters ...] {text[-half:]}"
 
 
 def for_command_line(text: str | FairviewError) -> str:
