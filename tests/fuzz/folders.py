@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
 from tests.fuzz.damage import bytes_of, json_of, lines_of
+
+from fairview.atomic import as_text
+from fairview.manifest import sealed
+
+SEALED = ("run.json", "files.json")
+"""Documents that end with the sha256 of themselves."""
 
 Spoilt = tuple[str, bytes | None, bool]
 """A file's name, its content or None to remove it, and whether hashes of it are put right."""
@@ -56,25 +62,37 @@ def with_spoilt(folder: Path, case: Spoilt) -> Iterator[None]:
 
 
 def put_hashes_right(folder: Path, spoilt_file: Path) -> None:
-    """In every JSON document of the folder, the sha256 that stands beside the name of a file becomes the file's."""
-    for path in sorted(folder.rglob("*.json")):
+    """Every sha256 that stands beside the name of a file becomes the file's, as a forger would make it."""
+    if spoilt_file.name in SEALED:
+        _seal(spoilt_file)
+    documents = sorted(folder.rglob("*.json"), key=lambda path: (-len(path.parts), path.name in SEALED, path))
+    for path in documents:  # the innermost first: the outer ones hold their hashes
         if path == spoilt_file:
             continue
         document = json.loads(path.read_bytes())
         if _right(document, path.parent):
-            path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            path.write_text(sealed(document) if path.name in SEALED else as_text(document), encoding="utf-8")
+
+
+def _seal(path: Path) -> None:
+    try:
+        document = json.loads(path.read_bytes())
+        text = sealed(document).encode()
+    except (ValueError, RecursionError, AttributeError):  # no document that could be sealed
+        return
+    path.write_bytes(text)
 
 
 def _right(node: Any, folder: Path) -> bool:
     """Whether some hash was another."""
     if isinstance(node, list):
-        return sum(_right(each, folder) for each in node) > 0
-    if not isinstance(node, Mapping):
+        return any([_right(each, folder) for each in node])
+    if not isinstance(node, dict):
         return False
     found = False
     for name, value in node.items():
-        is_hash = isinstance(value, str) and len(value) == 64 and "/" not in name and (folder / name).is_file()
+        is_hash = isinstance(value, str) and len(value) == 64 and (folder / name).is_file()
         if is_hash and (now := hashlib.sha256((folder / name).read_bytes()).hexdigest()) != value:
-            node[name], found = now, True  # type: ignore[index]
+            node[name], found = now, True
         found |= _right(value, folder)
     return found
