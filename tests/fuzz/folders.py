@@ -86,7 +86,7 @@ def _seal(path: Path) -> None:
 def _right(node: Any, folder: Path) -> bool:
     """Whether some hash was another."""
     if isinstance(node, list):
-        return any([_right(each, folder) for each in node])
+        return sum(_right(each, folder) for each in node) > 0
     if not isinstance(node, dict):
         return False
     found = False

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import strategies as st
 from tests.fuzz.folders import spoilt, with_spoilt
 from tests.fuzz.trial import CASES, outcome, try_many, unchanged
 
@@ -96,7 +95,9 @@ def test_spoilt_comparisons_are_read_or_refused(cases, folders, graph):
         fv.compare(graph, folder=folder, **COMPARED)
 
     names = files(folders["comparison"])
-    check(cases, folders["comparison"], names, [lambda folder: fv.verify(folder, graph), read_folder, in_a_copy(resume)])
+    check(
+        cases, folders["comparison"], names, [lambda folder: fv.verify(folder, graph), read_folder, in_a_copy(resume)]
+    )
 
 
 @pytest.mark.parametrize("cases", CASES)

@@ -177,7 +177,7 @@ def _get(data: Data, name: str) -> Any:
 def _names(what: str, values: Any) -> tuple[str, ...] | None:
     if values is None:
         return None
-    if not isinstance(values, list | tuple | np.ndarray) or isinstance(values, np.ndarray) and values.ndim != 1:
+    if not isinstance(values, list | tuple | np.ndarray) or (isinstance(values, np.ndarray) and values.ndim != 1):
         raise InputError(f"data.{what}: expected a list of texts, got {reprlib.repr(values)}.")
     return tuple(map(str, values))
 
