@@ -10,7 +10,7 @@ export FAIRVIEW_DATA ?= $(wildcard ../shared/datasets)
 # One thread for each test process: there are as many of them as cores.
 test test-all: export OMP_NUM_THREADS = 1
 
-.PHONY: install browser demo docs test lint test-all bench wheel wheel-check clean
+.PHONY: install browser demo docs test lint test-all bench audit kills lock wheel wheel-check release clean
 
 install: $(STAMP)  ## make .venv and install the package with all that tests need
 
@@ -43,8 +43,14 @@ lint: install  ## formatting, lint, types, and the direction of imports
 test: lint browser  ## linters, types and tests, in minutes
 	$(BIN)/pytest -m "not slow" --numprocesses auto
 
-test-all: lint browser  ## also the long suites
+test-all: lint browser audit  ## also the long suites
 	$(BIN)/pytest --numprocesses auto
+
+audit: install  ## known weaknesses of the pinned packages; says so if it was skipped for lack of a network
+	@$(BIN)/python -m release.audit
+
+kills: install  ## kill -9 over train, compare, tune and saves; exit code 3 if anything differs
+	$(BIN)/python -m benchmarks.kills
 
 bench: install  ## ratios against the obvious alternatives, side by side; exit code 3 if one falls short
 	$(BIN)/python -m benchmarks
@@ -54,6 +60,19 @@ wheel:  ## dist/*.whl, and in dist/wheelhouse everything that it needs, for mach
 	$(PYTHON) -m pip wheel --quiet --disable-pip-version-check --constraint constraints.txt \
 	  --wheel-dir dist/wheelhouse '.[report]'
 	cp dist/wheelhouse/fairview-*.whl dist
+	$(PYTHON) -m release.sbom dist/wheelhouse dist/fairview.cdx.json
+
+lock:  ## release/release.lock: versions and hashes for this platform; only `make release` reads it
+	$(PYTHON) -m release.lock
+
+release:  ## like wheel, but every package must have the hash in release/release.lock
+	$(PYTHON) -m release.lock --check
+	rm -rf dist
+	$(PYTHON) -m pip download --quiet --disable-pip-version-check --no-deps --require-hashes \
+	  --dest dist/wheelhouse --requirement release/release.lock
+	$(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist/wheelhouse .
+	cp dist/wheelhouse/fairview-*.whl dist
+	$(PYTHON) -m release.sbom dist/wheelhouse dist/fairview.cdx.json
 
 wheel-check: wheel  ## what the Dockerfile does, in a fresh environment without a network
 	$(PYTHON) -m venv dist/venv
@@ -62,4 +81,4 @@ wheel-check: wheel  ## what the Dockerfile does, in a fresh environment without 
 	cd dist && venv/bin/fairview demo --out demo && test -s demo/report.html
 
 clean:
-	rm -rf dist site $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf dist site $(VENV) .venv-audit .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -20,6 +20,7 @@ import fairview as fv
 from fairview.cli.output import printable
 from fairview.data.tables.cells import decode
 from fairview.errors import (
+    LONGEST_MESSAGE,
     DataNotFoundError,
     FairviewError,
     InputError,
@@ -171,6 +172,23 @@ def test_data_in_a_message_is_never_taken_for_an_option(data: str) -> None:
     quoted = message.flags.removeprefix(f"column '{data}': leave it out (--drop ").removesuffix(").")
     assert shlex.split(quoted) == [data.replace("\t", "\\t")]
     assert not re.search(r"[\x00-\x09\x0b-\x1f]", printable(message))
+
+
+def test_a_message_without_end_is_shown_without_its_middle() -> None:
+    name = "x" * 1_000_000
+    error = InputError([f"column '{name}': is empty. Pass {option('drop', [name])}.", "edges.csv: is empty."])
+    for text in (str(error), for_command_line(error), *error.problems):
+        assert len(text) <= LONGEST_MESSAGE
+    assert str(error).startswith("2 problems:\n  - column 'xxx")
+    assert str(error).endswith("xxx'].\n  - edges.csv: is empty.")
+    assert for_command_line(error).endswith("xxx.\n  - edges.csv: is empty.")
+    assert re.search(r"x \[\.\.\. [\d,]+ characters \.\.\.\] x", str(error))
+
+
+def test_a_message_of_the_greatest_length_is_shown_whole() -> None:
+    text = "x" * LONGEST_MESSAGE
+    assert Message(text) == text
+    assert Message(text + "x") != text + "x"
 
 
 def test_notes_of_a_graph_are_python_and_flags_on_the_command_line() -> None:

@@ -340,7 +340,8 @@ class NodeGraph(Rebuilt):
             problems.add("features: NaN, infinite values, or values beyond the range of float32.")
         if self.adjacency.num_nodes != n:
             problems.add(f"edges: made for {self.adjacency.num_nodes:,} nodes, but features has {n:,} rows.")
-        if self.labels.shape != (n,) or not np.isin(self.labels, (UNKNOWN, 0, 1)).all():
+        numbers = self.labels.dtype.kind in "biuf"
+        if self.labels.shape != (n,) or not numbers or not np.isin(self.labels, (UNKNOWN, 0, 1)).all():
             problems.add(f"labels: expected {n:,} values of 0, 1 or -1 (unlabelled).")
         codes = self.sensitive
         if (

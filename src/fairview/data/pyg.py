@@ -5,7 +5,8 @@ Provenance and recipe stay behind: they tell where a graph came from, and a `Dat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import reprlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -104,7 +105,7 @@ def from_pyg(
         name: _get(data, f"{name}_mask") for name in _names("split_names", _get(data, "split_names")) or SPLIT_NAMES
     }
     if ours:
-        own_name = _get(data, "sensitive_name") or own_name
+        own_name = _text(data, "sensitive_name", problems) or own_name
         own_channels = own_channels or _names("sensitive_channels", _get(data, "sensitive_channels")) or ()
     notes: list[str] = []
     weights = _weights(data, edge_weight, notes, problems)
@@ -117,7 +118,7 @@ def from_pyg(
             labels=None if y is None or written else _numpy(y, label),
             sensitive=values,
             channels=names,
-            directed=bool(_get(data, "directed")) if directed is None else directed,
+            directed=_truth(data, "directed") if directed is None else directed,
             edge_weight=weights,
             splits={name: _numpy(mask, f"{name}_mask") for name, mask in parts.items() if mask is not None},
             sensitive_name=own_name,
@@ -196,7 +197,7 @@ def _with_groups(graph: NodeGraph, groups: Sequence[str] | None) -> NodeGraph:
 def _numpy(values: Any, name: str) -> npt.NDArray[Any]:
     try:
         return np.asarray(values.detach().cpu().numpy() if hasattr(values, "detach") else values)
-    except (TypeError, ValueError) as error:  # sparse tensors, bfloat16, ragged lists
+    except (TypeError, ValueError, NotImplementedError) as error:  # sparse or meta tensors, bfloat16, ragged lists
         raise InputError(f"data.{name}: can't be read as an array ({error}).") from None
 
 
@@ -207,9 +208,28 @@ def _get(data: Data, name: str) -> Any:
 def _names(what: str, values: Any) -> tuple[str, ...] | None:
     if values is None:
         return None
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise InputError(f"data.{what}: expected a list of texts, got {values!r}.")
+    if not isinstance(values, list | tuple | np.ndarray) or (isinstance(values, np.ndarray) and values.ndim != 1):
+        raise InputError(f"data.{what}: expected a list of texts, got {reprlib.repr(values)}.")
     return tuple(map(str, values))
+
+
+def _text(data: Data, name: str, problems: Problems) -> str | None:
+    value = _get(data, name)
+    if value is not None and not isinstance(value, str):
+        problems.add(f"data.{name}: expected a text, got {reprlib.repr(value)}.")
+        return None
+    return value
+
+
+def _truth(data: Data, name: str) -> bool:
+    """True or False, or a tensor or array of one of them; not there is False."""
+    value = _get(data, name)
+    if value is None:
+        return False
+    array = _numpy(value, name)
+    if array.dtype.kind not in "biu" or array.size != 1 or array.item() not in (0, 1):
+        raise InputError(f"data.{name}: expected True or False, got {reprlib.repr(value)}.")
+    return bool(array.item())
 
 
 def _attributes(data: Data) -> list[str]:

@@ -32,6 +32,9 @@ from fairview.training.state import State
 FORMAT = 2
 """Format 1, of version 0.1.0, has the sha256 of the JSON in a line below it, and is still read."""
 
+WAITING = "model.safetensors.next"
+"""Tensors of a save over an old model, until it is finished."""
+
 LARGEST = 1024**3
 """Bytes of a model file that are read at most."""
 
@@ -40,10 +43,36 @@ _FOREIGN = {"foreign": True}
 
 
 def save_model(model: Estimator, folder: str | Path) -> None:
-    """Write `model.safetensors` and `model.json` into a folder, each atomically, the JSON last."""
+    """Write `model.safetensors` and `model.json` into a folder; at every moment it holds the old model or the new one.
+
+    Over an old model, the new tensors wait beside the old ones until the new JSON, which names their sha256, is there.
+    """
     payload, document = model_content(model)
-    write_atomic(Path(folder) / "model.safetensors", payload)
-    write_atomic(Path(folder) / "model.json", document)
+    tensors, about = Path(folder) / "model.safetensors", Path(folder) / "model.json"
+    if not about.exists():
+        write_atomic(tensors, payload)
+        write_atomic(about, document)
+        return
+    waiting = Path(folder) / WAITING
+    if waiting.exists() and _is_payload_of(about, waiting):  # a save was killed just before its last step
+        _replace(waiting, tensors)
+    write_atomic(waiting, payload)
+    write_atomic(about, document)
+    _replace(waiting, tensors)
+
+
+def _is_payload_of(about: Path, tensors: Path) -> bool:
+    try:
+        return checked(_read(about), about).get("tensors_sha256") == hashlib.sha256(_read(tensors)).hexdigest()
+    except ModelFileError:
+        return False
+
+
+def _replace(source: Path, target: Path) -> None:
+    try:
+        source.replace(target)
+    except OSError as error:
+        raise FairviewError(f"{target}: can't be written ({error.strerror or error}).") from None
 
 
 def model_content(model: Estimator) -> tuple[bytes, bytes]:
@@ -101,6 +130,8 @@ def load_model(
     folder = Path(folder)
     content, payload = _read(folder / "model.json"), _read(folder / "model.safetensors")
     document = checked(content, folder / "model.json")
+    if (folder / WAITING).is_file() and _is_payload_of(folder / "model.json", folder / WAITING):
+        payload = _read(folder / WAITING)  # a save was killed just before its last step
     if hashlib.sha256(payload).hexdigest() != document.get("tensors_sha256"):
         raise ModelFileError(f"{folder / 'model.safetensors'}: does not match its sha256; it is damaged or changed.")
     _check_recorded(folder / "model.json", content)

@@ -109,7 +109,7 @@ class NetworkMethod(Estimator):
             progress = Progress()
             if resume is not None:
                 progress = resume[0]
-                _load(network, resume[1])
+                _load(network, *resume)
             loop = Loop(
                 epochs=self.epochs,
                 rule=self._rule(network),
@@ -212,9 +212,19 @@ class NetworkMethod(Estimator):
         return False
 
 
-def _load(network: Network, state: State) -> None:
+def _load(network: Network, progress: Progress, state: State) -> None:
     """Go on from a state that comes from a file."""
+    fits = _like(state, network.state()) and (not progress.best or _like(progress.best, network.snapshot()))
     try:
-        network.load_state(state)
-    except (KeyError, RuntimeError, TypeError, ValueError):
-        raise ModelFileError("resume: the checkpoint is not of this method and this data.") from None
+        if fits:
+            network.load_state(state)
+    except (RuntimeError, TypeError, ValueError):  # a random state that is none
+        fits = False
+    if not fits:
+        raise ModelFileError("resume: the checkpoint is not of this method and this data.")
+
+
+def _like(state: State, other: State) -> bool:
+    """Whether two states have tensors of the same names, shapes and types."""
+    first, second = ({name: (each.shape, each.dtype) for name, each in one.items()} for one in (state, other))
+    return first == second

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import stat
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import safetensors
 import safetensors.torch
@@ -57,10 +59,35 @@ def load_checkpoint(path: Path, *, identity: str) -> tuple[Progress, State]:
         )
     try:
         progress = Progress(**json.loads(metadata["progress"]))
-    except (TypeError, ValueError, RecursionError):
-        raise ModelFileError(f"{path}: not a checkpoint (its progress can't be read).") from None
+        whole = _is_whole(progress)
+    except (TypeError, ValueError, RecursionError, AttributeError, KeyError):
+        whole = False
+    if not whole:
+        raise ModelFileError(f"{path}: not a checkpoint (its progress can't be read).")
     progress.best, progress.interrupted = below(tensors, "best"), False
+    if bool(progress.best) != bool(progress.best_epoch):
+        raise ModelFileError(f"{path}: not a checkpoint (its best epoch is missing).")
     return progress, below(tensors, "state")
+
+
+def _is_whole(progress: Progress) -> bool:
+    """A history without gaps, of numbers, and a best epoch that is in it."""
+    epochs, best, score = progress.history, progress.best_epoch, progress.best_score
+    return (
+        isinstance(epochs, list)
+        and [epoch["epoch"] for epoch in epochs] == [*range(1, len(epochs) + 1)]
+        and all(_numbers(epoch["loss"]) and _numbers(epoch["val"]) and _numbers(epoch, "score") for epoch in epochs)
+        and type(best) is int
+        and 0 <= best <= len(epochs)
+        and isinstance(score, float)
+        and not math.isnan(score)
+        and isinstance(progress.left_out, list)
+        and all(isinstance(text, str) for text in progress.left_out)
+    )
+
+
+def _numbers(values: dict[str, Any], *names: str) -> bool:
+    return all(value is None or type(value) is float for value in (values[name] for name in names or values))
 
 
 def _digest(tensors: State, *texts: str) -> str:

@@ -65,13 +65,24 @@ def _outcomes(path: Path, sha256: str) -> Outcomes:
         if number == 1:
             continue  # which study it is
         try:
-            trial, result = Trial(**entry["of"]), Result.model_validate(entry["result"])
-        except (KeyError, TypeError, InputError, ValidationError):
+            trial, result = _trial(entry["of"]), Result.model_validate(entry["result"])
+        except (KeyError, TypeError, AttributeError, InputError, ValidationError):
             raise InputError(f"{path}: line {number} is not a trial's result.") from None
         if trial.id != result.trial or entry.get("data") != sha256:
             raise InputError(f"{path}: line {number} is of another trial, or of other data.")
         found.append((trial, result))
     return found
+
+
+_TYPES = {
+    "dataset": str, "method": str, "encoder": str | None, "settings": dict, "seed": int, "split": int, "variant": str,
+}  # fmt: skip
+
+
+def _trial(told: Mapping[str, Any]) -> Trial:
+    if told.keys() != _TYPES.keys() or any(not isinstance(told[name], kind) for name, kind in _TYPES.items()):
+        raise TypeError
+    return Trial(**told)
 
 
 @dataclass(frozen=True)

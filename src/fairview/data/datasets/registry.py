@@ -17,7 +17,7 @@ from fairview.data.datasets.german import GERMAN
 from fairview.data.graph import NodeGraph
 from fairview.data.tables.archives import read_bytes
 from fairview.data.tables.cells import Table, require_columns
-from fairview.errors import InputError, Problems, quoted
+from fairview.errors import InputError, Problems, in_one_line, quoted
 from fairview.registry import Registry
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def load_dataset(name: str, *, data_dir: str | Path | None = None) -> NodeGraph:
 
     Raises:
         DataNotFoundError: the files are not at hand; the message says what to put where.
-        InputError: no such dataset, or a file is not the one that its sha256 pins.
+        InputError: no such dataset, or a file is not the one that its sha256 pins, or no table of the right columns.
 
     Example:
         >>> load_dataset("german")
@@ -90,7 +90,12 @@ def load_dataset(name: str, *, data_dir: str | Path | None = None) -> NodeGraph:
     dataset = describe(name)
     at_hand = files.find_files(dataset, data_dir)
     at_hand.require()
-    return dataset.load(at_hand)
+    from polars.exceptions import PolarsError
+
+    try:
+        return dataset.load(at_hand)
+    except (PolarsError, OSError) as error:  # OSError: compressed, and cut short
+        raise InputError(f"{name}: its files are not the dataset's tables ({in_one_line(error)}).") from None
 
 
 def table_columns(name: str, columns: Sequence[str], *, data_dir: str | Path | None = None) -> dict[str, pl.Series]:

@@ -1,4 +1,4 @@
-"""Thousands of malformed frames and graphs: a graph or an `InputError`, nothing else, and nothing changed."""
+"""Frames of polars and pandas, mappings, and arrays, with columns and cells that are not what they must be."""
 
 from __future__ import annotations
 
@@ -10,14 +10,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from tests.fuzz.trial import CASES, try_many
 
 import fairview as fv
-
-quick = settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-long = settings(max_examples=6000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 words = st.sampled_from(
     ["", " ", "a", "b", "0", "1", "-1", "1.0", "NA", "nan", "train", "val", "test", "é", "1e400", "\0"]
@@ -121,36 +118,30 @@ def check_tables(nodes: object, edges: object, asked: dict[str, object]) -> None
     before = shown(nodes), shown(edges)
     try:
         graph = fv.read_graph(nodes, edges, **asked)
-    except fv.InputError:
-        pass
-    else:
-        assert np.isfinite(graph.features).all()
-        assert len(set(graph.channels)) == graph.num_channels
-    assert (shown(nodes), shown(edges)) == before
+    finally:
+        assert (shown(nodes), shown(edges)) == before
+    assert np.isfinite(graph.features).all()
+    assert len(set(graph.channels)) == graph.num_channels
 
 
-@quick
-@given(tables(), st.none() | tables(), options())
-def test_malformed_frames_give_a_graph_or_an_input_error(nodes, edges, asked):
-    check_tables(nodes, edges, asked)
+@pytest.mark.parametrize("cases", CASES)
+def test_malformed_frames_give_a_graph_or_an_error(cases):
+    try_many(cases, st.tuples(tables(), st.none() | tables(), options()), lambda case: check_tables(*case))
 
 
-@pytest.mark.slow
-@long
-@given(tables(), st.none() | tables(), options())
-def test_many_more_malformed_frames_give_a_graph_or_an_input_error(nodes, edges, asked):
-    check_tables(nodes, edges, asked)
-
-
-@settings(quick, max_examples=250)
-@given(tables(), tables(), tables(), tables(), options())
-def test_a_recipe_meets_malformed_frames_with_a_graph_or_an_input_error(nodes, edges, new_nodes, new_edges, asked):
+def check_recipe(nodes: object, edges: object, new_nodes: object, new_edges: object, asked: dict[str, object]) -> None:
     try:
         recipe = fv.read_graph(nodes, edges, **asked).recipe
     except fv.InputError:
         people = {"id": [1, 2], "age": [1.0, 2.0], "job": ["a", "b"], "sex": ["f", "m"], "ok": [0, 1]}
         recipe = fv.read_graph(people, label="ok", sensitive="sex", categorical=["job"]).recipe
     check_tables(new_nodes, new_edges, {"recipe": recipe})
+
+
+@pytest.mark.parametrize("cases", CASES)
+def test_a_recipe_meets_malformed_frames_with_a_graph_or_an_error(cases):
+    inputs = st.tuples(tables(), tables(), tables(), tables(), options())
+    try_many(cases, inputs, lambda case: check_recipe(*case))
 
 
 # --- graphs -----------------------------------------------------------------------------------------------------------
@@ -192,21 +183,12 @@ def check_arrays(given_arrays: dict[str, object], channels: list[str] | None) ->
     others = {name: value for name, value in given_arrays.items() if name not in masks}
     try:
         graph = fv.NodeGraph.from_arrays(**others, splits=masks, channels=channels)
-    except fv.InputError:
-        pass
-    else:
-        assert np.isfinite(graph.features).all()
-    assert repr(given_arrays) == repr(kept)
+    finally:
+        assert repr(given_arrays) == repr(kept)
+    assert np.isfinite(graph.features).all()
 
 
-@quick
-@given(arrays(), st.none() | st.lists(names, max_size=3))
-def test_malformed_arrays_give_a_graph_or_an_input_error(given_arrays, channels):
-    check_arrays(given_arrays, channels)
-
-
-@pytest.mark.slow
-@long
-@given(arrays(), st.none() | st.lists(names, max_size=3))
-def test_many_more_malformed_arrays_give_a_graph_or_an_input_error(given_arrays, channels):
-    check_arrays(given_arrays, channels)
+@pytest.mark.parametrize("cases", CASES)
+def test_malformed_arrays_give_a_graph_or_an_error(cases):
+    inputs = st.tuples(arrays(), st.none() | st.lists(names, max_size=3))
+    try_many(cases, inputs, lambda case: check_arrays(*case))

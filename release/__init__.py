@@ -1,0 +1,1 @@
+"""What a release is built with: versions with hashes, a list of what is in it, known weaknesses of what it needs."""
