@@ -49,7 +49,8 @@ def test_every_problem_at_once_on_standard_error(run, people, links):
     assert (outcome.code, outcome.out) == (1, "")
     assert outcome.err == (
         "error: 4 problems:\n"
-        "  - people.csv: column 'ok': the labels are '0', '1', '2'. Say which is positive, for example --positive 2.\n"
+        "  - people.csv: column 'ok': the labels are '0', '1', '2'. Say which is positive, for example --positive 2. "
+        "If one means that the label is not known, pass --unlabelled 0.\n"
         "  - people.csv: no column 'aeg'. Did you mean 'age'?\n"
         "  - people.csv: column 'age': 1 of 3 cells are not numbers, the first is 'x' (id 1). Clean them, leave the "
         "column out (--drop age), or one-hot encode it (--categorical age).\n"

@@ -100,12 +100,22 @@ def test_labels_that_are_understood_by_themselves(read, labels, codes, classes):
     assert (graph.labels.tolist(), graph.classes) == (codes, classes)
 
 
-@pytest.mark.parametrize("labels", ["-1 0 1", "1 2 2", "yes no no", "true false true", "0.5 1 0"])
+@pytest.mark.parametrize("labels", ["1 2 2", "yes no no", "true false true"])
 def test_labels_that_need_to_be_told(refusal, labels):
     values = sorted(set(labels.split()))
     assert refusal(with_labels(*labels.split()), None) == (
         f"nodes.csv: column 'ok': the labels are {quoted(values)}. "
         f"Say which is positive, for example positive='{values[-1]}'."
+    )
+
+
+@pytest.mark.parametrize("labels", ["-1 0 1", "0.5 1 0", "no unknown yes"])
+def test_of_three_labels_one_may_mean_that_it_is_not_known(refusal, labels):
+    values = sorted(set(labels.split()))
+    assert refusal(with_labels(*labels.split()), None) == (
+        f"nodes.csv: column 'ok': the labels are {quoted(values)}. "
+        f"Say which is positive, for example positive='{values[-1]}'. "
+        f"If one means that the label is not known, pass unlabelled=['{values[0]}']."
     )
 
 
