@@ -6,13 +6,15 @@ Provenance and recipe stay behind: they tell where a graph came from, and a `Dat
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from fairview.data.adjacency import Adjacency
 from fairview.data.graph import SPLIT_NAMES, NodeGraph, Provenance
-from fairview.errors import InputError, Problems, did_you_mean
+from fairview.errors import InputError, Problems, did_you_mean, quoted
 from fairview.groups import UNKNOWN
 
 if TYPE_CHECKING:
@@ -71,6 +73,9 @@ def from_pyg(
         channels: names of the columns of x; by default `data.channels`, or x0, x1, ...
         directed: keep the edges as they are; by default as `data.directed` says, or symmetric.
 
+    What is ignored or changed is in `graph.provenance.notes`: attributes of edges, one-way edges that were made
+    symmetric, self-loops and duplicates.
+
     Raises:
         InputError: with every problem of the data.
     """
@@ -119,7 +124,18 @@ def from_pyg(
         if y is not None and written:
             graph = graph.replace(labels=_numpy(y, label))
     problems.raise_if_any()
-    return _with_groups(graph, groups)
+    return _with_groups(graph, groups).noting(*_edge_notes(data, graph))
+
+
+def _edge_notes(data: Data, graph: NodeGraph, used: Sequence[str] = ("edge_index",)) -> list[str]:
+    """What of the edges is ignored or was changed: attributes that are not `used`, loops, duplicates, one-way edges."""
+    first, second = np.reshape(_numpy(data.edge_index, "edge_index"), (2, -1))
+    directed, links = graph.adjacency.directed, graph.adjacency
+    given, counts = Adjacency.from_pairs(first, second, num_nodes=graph.num_nodes, directed=True)
+    counts = replace(counts, one_direction=links.num_pairs - given.num_pairs)
+    ignored = [key for key in _attributes(data) if key.startswith("edge_") and key not in used]
+    notes = [f"attributes of the edges ignored: {quoted(ignored)}"] if ignored else []
+    return notes + counts.notes(directed=directed)
 
 
 def _sensitive(

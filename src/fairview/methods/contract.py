@@ -40,6 +40,7 @@ class Facts(BaseModel):
     sensitive_channels: tuple[str, ...]
     recipe: Recipe | None
     graph_sha256: str
+    directed: bool | None = None  # whether its edges were; None: not known, in a model of version 0.1.0
 
     @classmethod
     def of(cls, graph: NodeGraph, channels: tuple[str, ...] | None = None) -> Facts:
@@ -52,6 +53,7 @@ class Facts(BaseModel):
             sensitive_channels=graph.sensitive_channels,
             recipe=graph.recipe,
             graph_sha256=graph.sha256,
+            directed=graph.adjacency.directed,
         )
 
 
