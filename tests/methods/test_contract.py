@@ -346,8 +346,9 @@ def test_permuting_the_nodes_permutes_the_predictions(case, graph, other_graph):
 def test_a_graph_without_links_and_a_single_node_can_be_predicted(case, graph):
     model = make(case).fit(graph)
     bare = fv.NodeGraph.from_arrays(
-        features=graph.features[:1], channels=graph.channels, edges=[[], []], sensitive=["f"]
-    )
+        features=graph.features[:1], channels=graph.channels, edges=[[], []], sensitive=["f"],
+        sensitive_name=graph.sensitive_name,
+    )  # fmt: skip
     assert np.isfinite(model.predict_proba(bare)).all()
 
 

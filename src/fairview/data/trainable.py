@@ -41,8 +41,7 @@ def _of_the_splits(graph: NodeGraph) -> list[str]:
     if not (val & graph.labelled).any():
         reasons.append("no node of the val split has a label")
     if drawn and reasons:
-        few = f"{int(graph.labelled.sum()):,} labelled nodes are too few to divide into train, val and test"
-        return [f"{few}: {', and '.join(reasons)}"]
+        return [f"{int(graph.labelled.sum()):,} labelled nodes are too few to divide into train, val and test"]
     return reasons
 
 

@@ -46,7 +46,7 @@ def check_reading(graph: NodeGraph, facts: Facts, *, needs_group: bool = False) 
     if needs_group and graph.sensitive_unknown < graph.num_nodes and graph.sensitive_name != facts.sensitive_name:
         raise InputError(
             f"predict: the model needs each node's group by '{facts.sensitive_name}', and this graph has groups by "
-            f"'{graph.sensitive_name}'."
+            f"'{graph.sensitive_name}'. Read that attribute, or name it so (sensitive_name)."
         )
     if facts.recipe is None or graph.recipe is None or graph.recipe == facts.recipe:
         return

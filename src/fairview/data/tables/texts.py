@@ -21,6 +21,7 @@ _WHOLE = re.compile(r"-?[0-9]+")
 TRUTH = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "false": 0.0, "False": 0.0, "FALSE": 0.0}
 _DAY, _TIME = r"(?P<day>\d{4}-\d\d-\d\d)", r"(?P<time>\d\d:\d\d)(?P<seconds>:\d\d)?(?:\.(?P<fraction>\d+))?"
 _MOMENT = re.compile(rf"{_DAY}(?:[ T]{_TIME}(?P<zone>Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
+_LARGEST_WHOLE = 2**64  # whole numbers of a frame are below it
 _EXACT = 2**53  # whole numbers below it are exact as floats
 
 
@@ -28,13 +29,13 @@ def write_number(text: str) -> str:
     """A whole number with its digits, any other as the shortest text that is the same float64.
 
     Example:
-        >>> [write_number(text) for text in ("2.0", "1e3", "-0", "0.10", "1E-7", "9007199254740993")]
-        ['2', '1000', '0', '0.1', '1e-07', '9007199254740993']
+        >>> [write_number(text) for text in ("2.0", "1e3", "-0", "0.10", "1E-7", "1e16")]
+        ['2', '1000', '0', '0.1', '1e-07', '10000000000000000']
     """
     if _WHOLE.fullmatch(text):
         return "0" if text == "-0" else text
     value = float(text)
-    return str(int(value)) if abs(value) < _EXACT and value.is_integer() else repr(value)
+    return str(int(value)) if abs(value) < _LARGEST_WHOLE and value.is_integer() else repr(value)
 
 
 def write_moment(text: str) -> str:
