@@ -49,7 +49,8 @@ def test_every_problem_at_once_on_standard_error(run, people, links):
     assert (outcome.code, outcome.out) == (1, "")
     assert outcome.err == (
         "error: 4 problems:\n"
-        "  - people.csv: column 'ok': the labels are '0', '1', '2'. Say which is positive, for example --positive 2.\n"
+        "  - people.csv: column 'ok': the labels are '0', '1', '2'. Say which is positive, for example --positive 2. "
+        "If one means that the label is not known, pass --unlabelled 0.\n"
         "  - people.csv: no column 'aeg'. Did you mean 'age'?\n"
         "  - people.csv: column 'age': 1 of 3 cells are not numbers, the first is 'x' (id 1). Clean them, leave the "
         "column out (--drop age), or one-hot encode it (--categorical age).\n"
@@ -159,3 +160,56 @@ def test_a_class_called_unlabelled(run, people):
     outcome = run("check", "--nodes", people, *ROLES, "--positive", "good")
     assert outcome.code == 0
     assert "good (positive) 2, unlabelled 2" in outcome.out
+
+
+# --- can it be trained on? --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        ("1,20,f,0\n2,30,f,1\n3,40,f,1\n4,50,f,0\n", "one group only ('f'); at least two are needed to compare"),
+        ("1,20,f,1\n2,30,m,1\n3,40,f,1\n4,50,m,1\n", "all 4 labels are '1'; both classes are needed"),
+        ("1,20,f,0\n2,30,m,1\n", "2 labelled nodes are too few to divide into train, val and test"),
+    ],
+)
+def test_tables_that_no_model_can_be_trained_on_exit_with_3(run, people, rows, reason):
+    people.write_text("id,age,sex,ok\n" + rows)
+    outcome = run("check", "--nodes", people, *ROLES, "--format", "json")
+    facts = json.loads(outcome.out)
+    assert (outcome.code, outcome.err) == (3, f"no model can be trained: {reason}.\n")
+    assert (facts["trainable"], facts["reasons"]) == (False, [reason])
+    table = run("check", "--nodes", people, *ROLES)
+    assert (table.code, table.err) == (3, outcome.err)
+    assert "Groups by sex" in table.out
+
+
+def test_a_group_name_can_not_write_to_the_terminal(run, people):
+    people.write_text(people.read_text().replace(",f,", ",\x1b[2J,").replace(",m,", ",\x1b[2J,"))
+    outcome = run("check", "--nodes", people, *ROLES)
+    assert outcome.code == 3
+    assert "\x1b" not in outcome.err
+
+
+def test_columns_that_may_be_codes_come_with_the_flags(run, people):
+    rows = "".join(f"{k},{20 + k},{k % 4},{k % 3},{'fm'[k % 2]},{k % 5 // 2 % 2}\n" for k in range(40))
+    people.write_text("id,age,region,job title,sex,ok\n" + rows)
+    hint = (
+        "columns 'region', 'job title' hold few whole numbers; if they are codes, pass "
+        "--categorical region --categorical 'job title'"
+    )
+    outcome = run("check", "--nodes", people, *ROLES, "--format", "json")
+    facts = json.loads(outcome.out)
+    assert (outcome.code, facts["trainable"], facts["reasons"], facts["hints"]) == (0, True, [], [hint])
+    assert "--categorical region" in run("check", "--nodes", people, *ROLES).out
+    encoded = run("check", "--nodes", people, *ROLES, "--categorical", "region", "--categorical", "job title",
+                  "--format", "json")  # fmt: skip
+    assert json.loads(encoded.out)["hints"] == []
+
+
+def test_a_label_that_means_not_known(run, people):
+    people.write_text(people.read_text().replace("4,50,m,0", "4,50,m,9"))
+    assert "If one means that the label is not known, pass --unlabelled 0." in run(
+        "check", "--nodes", people, *ROLES).err  # fmt: skip
+    outcome = run("check", "--nodes", people, *ROLES, "--unlabelled", "9", "--format", "json")
+    assert json.loads(outcome.out)["labels"] == {"positive": 2, "negative": 1, "unlabelled": 1}

@@ -185,3 +185,23 @@ def test_where_nothing_can_be_written(run, home, tmp_path):
     outcome = run("predict", home / "similar", "--nodes", home / "new.csv", "--out", out)
     assert outcome.code == 1
     assert f"{out}: can't be written" in outcome.err
+
+
+def test_the_direction_of_edges_is_the_models(run, home, tmp_path):
+    nodes, edges = home / "new.csv", home / "new-links.csv"
+    for name, directed in (("one-way", True), ("both-ways", False)):
+        graph = fv.read_graph(home / "old.csv", home / "old-links.csv", label="ok", sensitive="sex", directed=directed)
+        fv.Vanilla(epochs=5, hidden=4).fit(graph).save(tmp_path / name)
+    arguments = ("--nodes", nodes, "--edges", edges, "--out", tmp_path / "p.csv")
+    assert run("predict", tmp_path / "one-way", *arguments).code == 0
+    plain = read(tmp_path / "p.csv")
+    model = fv.load_model(tmp_path / "one-way")
+    graph = fv.read_graph(nodes, edges, recipe=model.facts().recipe)
+    assert graph.adjacency.directed
+    assert [float(row[1]) for row in plain[1:]] == pytest.approx(model.predict_proba(graph)[:, 1].tolist(), abs=1e-6)
+    assert run("predict", tmp_path / "one-way", *arguments, "--directed").code == 0
+    assert read(tmp_path / "p.csv") == plain
+    outcome = run("predict", tmp_path / "both-ways", *arguments, "--directed")
+    assert (outcome.code, outcome.err) == (
+        1, "error: directed: the model's edges were made symmetric; leave --directed out, or train again.\n",
+    )  # fmt: skip

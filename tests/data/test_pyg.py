@@ -106,7 +106,7 @@ def test_what_is_not_used_is_noted():
     assert graph.sha256 == fv.from_pyg(data()).sha256
     assert graph.provenance.notes == (
         "data.edge_weight is ignored; pass edge_weight='edge_weight' to use it",
-        "data.edge_attr is ignored: links have weights, but no features",
+        "attributes of the edges ignored: 'edge_attr'",
         "2 edges given in one direction only, made symmetric",
     )
 
@@ -285,3 +285,29 @@ def test_mistyped_names():
     assert refused(data(label=torch.tensor([0, 1, 1])), label="lable") == (
         "data: no attribute 'lable' with the labels. Did you mean 'label'?"
     )
+
+
+# --- what is said about the edges -------------------------------------------------------------------------------------
+
+
+def test_one_way_edges_loops_and_duplicates_are_noted():
+    pairs = torch.tensor([[0, 1, 1, 2, 0], [1, 0, 2, 2, 1]])
+    assert fv.from_pyg(data(edge_index=pairs)).provenance.notes == (
+        "1 self-loops dropped",
+        "1 parallel edges merged",
+        "1 edges given in one direction only, made symmetric",
+    )
+    assert fv.from_pyg(data(edge_index=pairs), directed=True).provenance.notes == (
+        "1 self-loops dropped",
+        "1 parallel edges merged",
+    )
+
+
+def test_edges_in_both_directions_need_no_note():
+    assert fv.from_pyg(data(edge_index=torch.tensor([[0, 1], [1, 0]]))).provenance.notes == ()
+    assert fv.from_pyg(data(edge_index=torch.empty((2, 0), dtype=torch.int64))).provenance.notes == ()
+
+
+def test_attributes_of_edges_that_are_ignored_are_noted():
+    given = data(edge_index=torch.tensor([[0, 1], [1, 0]]), edge_attr=torch.ones(2, 3), edge_type=torch.zeros(2))
+    assert fv.from_pyg(given).provenance.notes == ("attributes of the edges ignored: 'edge_attr', 'edge_type'",)

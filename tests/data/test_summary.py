@@ -76,4 +76,5 @@ def test_the_summary_is_json_with_stable_keys():
         "source", "nodes", "edges", "directed", "weighted", "average_degree", "largest_degree", "isolated_nodes",
         "components", "channels", "constant_channels", "classes", "labels", "sensitive", "sensitive_unknown",
         "sensitive_channels", "groups", "homophily", "splits", "notes", "sha256", "graph_sha256", "undefined",
+        "trainable", "reasons", "hints",
     ]  # fmt: skip

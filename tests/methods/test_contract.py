@@ -424,8 +424,9 @@ def test_representations_and_views_ask_for_the_same_links(name, graph, other_gra
 def test_a_graph_without_links_and_a_single_node_can_be_predicted(case, graph):
     model = make(case).fit(graph)
     bare = fv.NodeGraph.from_arrays(
-        features=graph.features[:1], channels=graph.channels, edges=[[], []], sensitive=["f"]
-    )
+        features=graph.features[:1], channels=graph.channels, edges=[[], []], sensitive=["f"],
+        sensitive_name=graph.sensitive_name,
+    )  # fmt: skip
     assert np.isfinite(model.predict_proba(bare)).all()
 
 

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
+import typer
+
 from fairview.cli import options
 from fairview.cli.graphs import own_graph
-from fairview.cli.output import Format, FormatOption, decimal, percent, print_facts, print_json, print_table
+from fairview.cli.output import Format, FormatOption, decimal, percent, print_facts, print_json, print_table, printable
 
 
 @options.with_table_options(required=True)
 def check(tables: options.TableOptions, format: FormatOption = Format.TABLE) -> None:
     """Check own tables: list every problem at once, or say what the graph holds and what was changed on the way.
 
+    Hints name columns of few whole numbers, which may be codes. Exit code 3: the tables are sound, but no model can be
+    trained on them, because there is one group only, one label only, or too few people.
+
     Examples:
 
         fairview check --nodes people.csv --edges links.csv --label approved --sensitive gender
 
         fairview check --nodes people.csv --label grade --positive good --sensitive race --categorical job
+
+        fairview check --nodes people.csv --label repaid --unlabelled unknown --positive yes --sensitive gender
 
         fairview check --nodes people.parquet --edges snap.txt.gz --label y --sensitive s --format json
     """
@@ -28,6 +35,9 @@ def check(tables: options.TableOptions, format: FormatOption = Format.TABLE) -> 
         print_json(facts)
     else:
         print_graph(facts)
+    if not facts["trainable"]:
+        typer.echo(printable(f"no model can be trained: {'; '.join(facts['reasons'])}."), err=True)
+        raise typer.Exit(3)
 
 
 def print_graph(facts: dict[str, Any]) -> None:
@@ -50,8 +60,9 @@ def print_graph(facts: dict[str, Any]) -> None:
     }
     for name, part in facts["splits"].items():
         lines[f"split {name}"] = f"{part['nodes']:,} nodes, {part['positives']:,} positive"
-    for place, note in enumerate(facts["notes"]):
-        lines["notes" if place == 0 else " " * place] = note
+    for title in ("notes", "hints"):
+        for place, text in enumerate(facts[title]):
+            lines[title if place == 0 else " " * len(lines)] = text
     print_facts(str(facts["source"]), lines)
     rows = []
     for group in facts["groups"]:

@@ -41,6 +41,7 @@ def own_graph(tables: TableOptions) -> NodeGraph:
         drop=arguments.pop("drop") or (),
         categorical=arguments.pop("categorical") or (),
         missing_values=arguments.pop("missing_value") or (),
+        unlabelled=arguments.pop("unlabelled") or (),
         similarity=_similarity(arguments["edges"], arguments.pop("neighbours"), arguments.pop("threshold")),
         **arguments,
     )

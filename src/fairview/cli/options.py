@@ -40,7 +40,7 @@ Separator = Annotated[
 Encoding = Annotated[str, _tables(help="Of the CSV files.")]
 Source = Annotated[str | None, _columns(help="Column of the edge table [default: source, or the first].")]
 Target = Annotated[str | None, _columns(help="Column of the edge table [default: target, or the second].")]
-Directed = Annotated[bool, _edges("--directed", help="Keep edges as given instead of making them symmetric.")]
+Directed = Annotated[bool | None, _edges("--directed", help="Keep edges as given instead of making them symmetric.")]
 EdgeWeight = Annotated[
     str | None,
     _edges(help="Column of the edge table with the weight of each edge, 0 or more [default: all count alike]."),
@@ -141,6 +141,7 @@ def _described(
     missing_value: Annotated[
         list[str] | None, _values("--missing-value", help="A text that means missing, such as NA; repeat it.")
     ] = None,
+    unlabelled: Annotated[list[str] | None, _values(help="A label that means that it is not known; repeat it.")] = None,
     neighbours: Annotated[
         int | None, _edges(help="Without edges: link each node to so many nearest ones [default: 10].", min=1)
     ] = None,
@@ -155,7 +156,7 @@ def _described(
             help="Let the sensitive column take part in the similarity (needs --sensitive-as-feature).",
         ),
     ] = False,
-    directed: Directed = False,
+    directed: Directed = None,
     edge_weight: EdgeWeight = None,
     drop_unknown: DropUnknown = False,
 ) -> None:

@@ -23,7 +23,7 @@ def predict(
     encoding: options.Encoding = "utf-8",
     source: options.Source = None,
     target: options.Target = None,
-    directed: options.Directed = False,
+    directed: options.Directed = None,
     edge_weight: options.EdgeWeight = None,
     drop_unknown: options.DropUnknown = False,
     method: options.RunMethod = None,

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairview.data.graph import SPLIT_NAMES, NodeGraph, Provenance
-from fairview.errors import InputError, Message, Problems, did_you_mean, option
+from fairview.errors import InputError, Message, Problems, did_you_mean, option, quoted
 from fairview.groups import UNKNOWN
 
 if TYPE_CHECKING:
@@ -77,6 +77,9 @@ def from_pyg(
         edge_weight: name of the attribute with a weight for each edge, or the weights themselves, (m,) or (m, 1). By
             default none, unless `data.weighted` is true. Notes say what is ignored, merged, or made symmetric.
 
+    What is ignored or changed is in `graph.provenance.notes`: attributes of edges, one-way edges that were made
+    symmetric, self-loops and duplicates.
+
     Raises:
         InputError: with every problem of the data.
     """
@@ -109,8 +112,9 @@ def from_pyg(
         own_channels = own_channels or _names("sensitive_channels", _get(data, "sensitive_channels")) or ()
     notes: list[str] = []
     weights = _weights(data, edge_weight, notes, problems)
-    if _get(data, "edge_attr") is not None and not (isinstance(edge_weight, str) and edge_weight == "edge_attr"):
-        notes.append("data.edge_attr is ignored: links have weights, but no features")
+    used = ("edge_index", "edge_weight", edge_weight if isinstance(edge_weight, str) else None)
+    if ignored := [key for key in _attributes(data) if key.startswith("edge_") and key not in used]:
+        notes.append(f"attributes of the edges ignored: {quoted(ignored)}")
     with problems.collecting():
         graph = NodeGraph.from_arrays(
             features=_numpy(data.x, "x"),

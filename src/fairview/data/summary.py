@@ -8,6 +8,8 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from fairview.data.graph import NodeGraph
+from fairview.data.hints import hints
+from fairview.data.trainable import reasons_against
 from fairview.undefined import Undefined, plain
 
 
@@ -24,7 +26,7 @@ def summarise(graph: NodeGraph) -> dict[str, Any]:
     """
     links, degree = graph.adjacency, graph.adjacency.degree
     reached = np.bincount(links.indices, minlength=graph.num_nodes)  # along directed links, too
-    homophily = graph.homophily()
+    homophily, reasons = graph.homophily(), reasons_against(graph)
     return {
         "source": graph.provenance.source,
         "nodes": graph.num_nodes,
@@ -56,6 +58,9 @@ def summarise(graph: NodeGraph) -> dict[str, Any]:
         "sha256": dict(graph.provenance.sha256),
         "graph_sha256": graph.sha256,
         "undefined": {"homophily": homophily.reason} if isinstance(homophily, Undefined) else {},
+        "trainable": not reasons,
+        "reasons": reasons,  # why not
+        "hints": hints(graph),
     }
 
 

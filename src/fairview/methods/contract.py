@@ -41,6 +41,7 @@ class Facts(BaseModel):
     recipe: Recipe | None
     graph_sha256: str
     weighted: bool = False  # whether its links had weights
+    directed: bool | None = None  # whether its edges were; None: not known, in a model of version 0.1.0
 
     @classmethod
     def of(cls, graph: NodeGraph, channels: tuple[str, ...] | None = None) -> Facts:
@@ -54,6 +55,7 @@ class Facts(BaseModel):
             recipe=graph.recipe,
             graph_sha256=graph.sha256,
             weighted=graph.adjacency.weighted,
+            directed=graph.adjacency.directed,
         )
 
 

@@ -17,6 +17,7 @@ from fairview.data.graph import NodeGraph
 from fairview.errors import FairviewError, InputError, did_you_mean
 from fairview.methods.contract import Facts, Probabilities, require_fitted
 from fairview.methods.parameters import document_parameters
+from fairview.methods.same_reading import checked_reading
 from fairview.training.state import State
 
 
@@ -38,6 +39,8 @@ class Estimator(ABC):
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         document_parameters(cls)
+        if "predict_proba" in vars(cls):
+            cls.predict_proba = checked_reading(cls.predict_proba)  # type: ignore[method-assign]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - scikit-learn's signature
         """The parameters by name."""

@@ -238,7 +238,10 @@ def test_no_edges_follow_the_recipe(read, refusal, recipe):
     similar = read(PEOPLE, None, drop=["job"], similarity=rule)
     assert similar.recipe.similarity == rule
     assert read(PEOPLE, None, recipe=similar.recipe).sha256 == similar.sha256
-    assert read(PEOPLE, recipe=similar.recipe).num_edges == 3  # edges that are there are preferred
+    assert refusal(PEOPLE, recipe=similar.recipe) == (
+        "edges: the model's nodes were linked by similarity (above 0.6 of the largest similarity); leave the edges "
+        "out, or train again with edges."
+    )
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=10, unique=True), st.sampled_from(["minmax", "standard"]))

@@ -100,12 +100,22 @@ def test_labels_that_are_understood_by_themselves(read, labels, codes, classes):
     assert (graph.labels.tolist(), graph.classes) == (codes, classes)
 
 
-@pytest.mark.parametrize("labels", ["-1 0 1", "1 2 2", "yes no no", "true false true", "0.5 1 0"])
+@pytest.mark.parametrize("labels", ["1 2 2", "yes no no", "true false true"])
 def test_labels_that_need_to_be_told(refusal, labels):
     values = sorted(set(labels.split()))
     assert refusal(with_labels(*labels.split()), None) == (
         f"nodes.csv: column 'ok': the labels are {quoted(values)}. "
         f"Say which is positive, for example positive='{values[-1]}'."
+    )
+
+
+@pytest.mark.parametrize("labels", ["-1 0 1", "0.5 1 0", "no unknown yes"])
+def test_of_three_labels_one_may_mean_that_it_is_not_known(refusal, labels):
+    values = sorted(set(labels.split()))
+    assert refusal(with_labels(*labels.split()), None) == (
+        f"nodes.csv: column 'ok': the labels are {quoted(values)}. "
+        f"Say which is positive, for example positive='{values[-1]}'. "
+        f"If one means that the label is not known, pass unlabelled=['{values[0]}']."
     )
 
 
@@ -191,4 +201,43 @@ def test_a_column_of_lists_is_one_problem(refusal, column):
     table = people(**{"part": ["train"] * 3, column: [[1], [2], [3]]})
     assert refusal(table, None, split="part") == (
         f"nodes: column '{column}': holds List(Int64) values; expected texts or numbers."
+    )
+
+
+# --- labels that mean "not known" -------------------------------------------------------------------------------------
+
+REPAID = "id,age,sex,ok\n1,20,f,yes\n2,30,unknown,unknown\n3,40,f,no\n4,50,m,?\n"
+
+
+def test_unlabelled_values_are_blank_in_the_label_column_only(read):
+    graph = read(REPAID, None, positive="yes", unlabelled=["unknown", "?"])
+    assert graph.labels.tolist() == [1, -1, 0, -1]
+    assert graph.classes == ("no", "yes")
+    assert graph.groups == ("f", "m", "unknown")
+    assert "2 nodes have no label: they are propagated, but in no loss and no metric" in graph.provenance.notes
+
+
+def test_two_labels_that_are_left_need_no_positive(read):
+    graph = read(with_labels("0", "1", "9"), None, unlabelled=["9"])
+    assert (graph.labels.tolist(), graph.classes) == ([0, 1, -1], ("0", "1"))
+    again = read(with_labels("0", "1", "9.0"), None, unlabelled=["9"])
+    assert again.sha256 == graph.sha256
+
+
+def test_the_recipe_knows_what_is_unlabelled(read):
+    graph = read(REPAID, None, positive="yes", unlabelled=["unknown", "?"])
+    assert graph.recipe.label.unlabelled == ("unknown", "?")
+    new = read("id,age,sex,ok\n7,20,f,?\n8,25,m,yes\n", None, recipe=graph.recipe)
+    assert new.labels.tolist() == [-1, 1]
+
+
+def test_an_unlabelled_value_that_is_not_there_is_a_mistake(refusal):
+    assert refusal(REPAID, None, positive="yes", unlabelled=["unknwon"]) == (
+        "nodes.csv: column 'ok': no label 'unknwon' to take for unlabelled; the labels are '?', 'no', 'unknown', 'yes'."
+    )
+
+
+def test_unlabelled_values_need_a_label_column(refusal):
+    assert refusal(REPAID, None, label=None, drop=["ok"], unlabelled=["?"]) == (
+        "unlabelled: there is no label column; name one with label."
     )

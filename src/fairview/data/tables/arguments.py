@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any, get_args
 
 from fairview.data.similarity.rules import NearestNeighbours, SimilarityThreshold
+from fairview.data.tables.links import words
 from fairview.data.tables.recipe import Missing, Recipe
 from fairview.data.tables.scaling import ScalingKind
 from fairview.errors import Problems, did_you_mean, option, quoted
 
 _ALLOWED = {"scaling": get_args(ScalingKind), "scale_on": ("all", "train"), "missing": get_args(Missing)}
-_LISTS = ("features", "drop", "categorical", "unscaled", "missing_values")
+_LISTS = ("features", "drop", "categorical", "unscaled", "missing_values", "unlabelled")
 _DECIDED = {  # by a recipe -> what it is when the caller left it alone
     **dict.fromkeys(("label", "sensitive", "id", "positive", "classes", "groups", "features", "similarity")),
-    **dict.fromkeys(("drop", "categorical", "unscaled", "missing_values"), ()),
+    **dict.fromkeys(("drop", "categorical", "unscaled", "missing_values", "unlabelled"), ()),
     **dict.fromkeys(("sensitive_as_feature", "similarity_with_sensitive"), False),
     "scaling": "standard",
     "scale_on": "all",
@@ -27,7 +28,14 @@ def check_settings(arguments: dict[str, Any], problems: Problems) -> None:
     if arguments["split"] is not None and arguments["split_seed"] is not None:
         column, seed = option("split"), option("split_seed")
         problems.add(f"split: either the column '{arguments['split']}' ({column}) or a drawn one ({seed}), not both.")
-    if arguments["recipe"] is not None:
+    if arguments["unlabelled"] and arguments["label"] is None and arguments["recipe"] is None:
+        problems.add(f"unlabelled: there is no label column; name one with {option('label')}.")
+    if (recipe := arguments["recipe"]) is not None:
+        if arguments["edges"] is not None and recipe.similarity is not None:
+            problems.add(
+                f"edges: the model's nodes were linked by similarity ({words(recipe.similarity)}); leave the edges "
+                "out, or train again with edges."
+            )
         given = [name for name, usual in _DECIDED.items() if _is_given(arguments[name], usual)]
         if given:
             problems.add(f"recipe: it decides on {quoted(given, limit=20)} already; leave these options out.")

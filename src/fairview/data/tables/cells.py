@@ -304,11 +304,19 @@ def _frame(source: Any, name: str) -> pl.DataFrame:
 
 
 def _pandas_column(series: Any) -> pl.Series:
-    """A pandas column, without pyarrow: numbers as they are, everything else as Python objects, missing as null."""
+    """A pandas column, without pyarrow: numbers as they are, everything else as Python objects, missing as null.
+
+    Values of several kinds in one column become texts, as `to_csv` would write them.
+    """
     values: npt.NDArray[Any] = series.to_numpy(dtype=object, na_value=None)
-    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
-    plain = [None if isinstance(value, float) and value != value else value for value in plain]
-    return pl.Series(values=plain, strict=False)
+    narrow = str(series.dtype).lower() in ("float16", "float32")  # 0.1 is 0.1, and not the nearest float32
+    plain = [value.item() if isinstance(value, np.generic) and not narrow else value for value in values]
+    plain = [None if missing else value for value, missing in zip(plain, series.isna(), strict=True)]
+    if narrow:
+        kind = np.dtype(str(series.dtype).lower()).type
+        plain = [None if value is None else float(str(kind(value))) for value in plain]
+    mixed = len({type(value) for value in plain if value is not None}) > 1
+    return pl.Series(values=[None if v is None else str(v) for v in plain] if mixed else plain, strict=False)
 
 
 def require_columns(table: Table, columns: Sequence[str], problems: Problems) -> bool:

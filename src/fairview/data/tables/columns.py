@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from fairview.data.tables.cells import Table, require_columns
+from fairview.data.tables.texts import TRUTH, is_number_among, same_value, truth_numbers, writer
 from fairview.errors import InputError, Problems, option, quoted, some
 
 LARGEST = float(np.finfo(np.float32).max)
@@ -78,15 +79,40 @@ class ColumnReader:
     problems: Problems
     missing_values: Sequence[str] = field(default=("",))
     by_recipe: bool = False  # the columns are read as those of an earlier table
+    notes: dict[str, str] = field(default_factory=dict)  # by column: cells that were written differently
 
-    def texts(self, column: str) -> pl.Series | None:
+    def cells(self, column: str) -> pl.Series | None:
         """The cells as text without blanks around them, null where missing; None, and a problem, if there is none."""
         text = as_texts(self.table.frame[column])
         if text is None:
             self.add(column, f"holds {self.table.frame[column].dtype} values; expected texts or numbers.")
             return None
         text = text.str.strip_chars()
-        return text.set(text.is_in(["", *self.missing_values]).fill_null(value=True), None)
+        missing = text.is_in(["", *self.missing_values]) | is_number_among(text, self.missing_values)  # -9.0 is -9
+        return text.set(missing.fill_null(value=True), None)
+
+    def texts(self, column: str) -> pl.Series | None:
+        """The cells, each value written in one way (`tables/texts.py`); a note says where two texts became one."""
+        cells = self.cells(column)
+        if cells is None:
+            return None
+        values = cells.drop_nulls().unique(maintain_order=True).to_list()
+        write = writer(values)
+        if write is None:
+            return cells
+        written = {value: write(value) for value in values}
+        if len(set(written.values())) < len(values):
+            first: dict[str, str] = {}
+            pair = next((first[w], v) for v, w in written.items() if first.setdefault(w, v) != v)
+            self.notes[column] = f"{self.table.name}: column '{column}': {quoted(pair)} and the like are one value"
+        return cells.replace(written) if any(value != text for value, text in written.items()) else cells
+
+    def texts_like(self, column: str, known: Sequence[str]) -> pl.Series | None:
+        """The cells as the known values write them: 2.0 is 2 where all of these are numbers. Others stay."""
+        cells = self.cells(column)
+        if cells is None:
+            return None
+        return cells.replace(same_value(cells.drop_nulls().unique(), known))
 
     def texts_of(self, column: str | None) -> pl.Series | None:
         """The same for a column that may not be named; one that the table does not have is a problem."""
@@ -99,10 +125,11 @@ class ColumnReader:
         series = self.table.frame[column]
         nothing = np.zeros(len(self.table))
         if series.dtype in (pl.String, pl.Categorical) or isinstance(series.dtype, pl.Enum):
-            text = self.texts(column)
+            text = self.cells(column)
             if text is None:
                 return nothing
-            values = text.cast(pl.Float64, strict=False)
+            truth = truth_numbers(text) if text.drop_nulls().head(1).is_in(list(TRUTH)).any() else None
+            values = text.cast(pl.Float64, strict=False) if truth is None else truth
             # polars reads `nan` as a number; a table that means "missing" must say so
             wrong = (text.is_not_null() & (values.is_null() | values.is_nan())).to_numpy()
             if wrong.any():
@@ -112,6 +139,10 @@ class ColumnReader:
         elif series.dtype not in (pl.Boolean, pl.Null) and not series.dtype.is_numeric():
             self.add(column, f"holds {series.dtype} values, not numbers. Turn them into numbers, or drop the column.")
             return nothing
+        elif series.dtype.is_decimal() or (series.dtype.is_float() and series.dtype != pl.Float64):
+            series = series.cast(pl.String)  # 0.1 is 0.1, and not the nearest float32
+        if self.missing_values and (text := self.cells(column)) is not None:
+            series = series.set(text.is_null(), None)
         numbers = series.cast(pl.Float64).to_numpy(writable=False)  # NaN where null: a NaN in a frame means missing too
         outside = np.flatnonzero(np.abs(numbers) > LARGEST)
         if len(outside):

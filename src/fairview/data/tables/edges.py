@@ -71,35 +71,34 @@ def match_nodes(
     ids: tuple[str, ...] | None,
     nodes: Table,
     *,
-    source: str | None = None,
-    target: str | None = None,
+    ends: tuple[str, str],
     edge_weight: str | None = None,
     drop_unknown: bool = False,
 ) -> tuple[Pairs, list[str]]:
-    """Node numbers of both ends of each edge with the weights in the column `edge_weight`, and notes.
+    """Node numbers of both ends of each edge, whose columns are `ends`, the weights in `edge_weight`, and notes.
 
     Raises:
         InputError: a column or an end is missing, a weight is no weight, or an id is not among the nodes and
             `drop_unknown` is off.
     """
-    first, second = _end_columns(table, source, target)
-    weights = None if edge_weight is None else read_weights(table, edge_weight, ends=(first, second))
+    first, second = ends
+    weights = None if edge_weight is None else read_weights(table, edge_weight, ends=ends)
     notes = [] if len(table) else [f"{table.name}: no edges"]
     ignored = [column for column in table.columns if column not in (first, second, edge_weight)]
     if ignored:
         notes.append(f"{table.name}: columns {quoted(ignored)} ignored; '{first}' and '{second}' are the ends")
     names = ids if ids is not None else tuple(map(str, range(len(nodes))))
-    ends = [_texts(table, column, names) for column in (first, second)]
-    for column, end in zip((first, second), ends, strict=True):
+    found = [_texts(table, column, names) for column in ends]
+    for column, end in zip(ends, found, strict=True):
         if end.null_count():
             where = Place(None)(np.flatnonzero(end.is_null().to_numpy()))
             raise InputError(
                 f"{table.name}: column '{column}': {end.null_count():,} of {len(table):,} cells are empty ({where})."
             )
-    rows = [places(end, names) for end in ends]
+    rows = [places(end, names) for end in found]
     unknown = rows[0].is_null() | rows[1].is_null()
     if unknown.any():
-        strangers = pl.concat([end.filter(row.is_null()) for end, row in zip(ends, rows, strict=True)])
+        strangers = pl.concat([end.filter(row.is_null()) for end, row in zip(found, rows, strict=True)])
         strangers = strangers.unique(maintain_order=True)
         count = f"{int(unknown.sum()):,} of {len(table):,} edges"
         if not drop_unknown:
@@ -115,7 +114,24 @@ def match_nodes(
     return Pairs(rows[0].filter(known).to_numpy(), rows[1].filter(known).to_numpy(), kept), notes
 
 
-def _end_columns(table: Table, source: str | None, target: str | None) -> tuple[str, str]:
+def end_columns(
+    table: Table,
+    source: str | None,
+    target: str | None,
+    *,
+    before: tuple[str, str] | None = None,
+    directed: bool = False,
+) -> tuple[str, str]:
+    """The columns of both ends: the named ones, those of the table `before`, `source` and `target`, or the first two.
+
+    A model that was trained with one pair of columns never takes another pair while both are there, and directed edges
+    never take columns of other names unless the user says which is which.
+    """
+    if before is not None and {*before} <= {*table.columns}:
+        if (source or before[0], target or before[1]) != before:
+            where = f"{table.name}: the model's edges lead from '{before[0]}' to '{before[1]}', which are here, too"
+            raise InputError(f"{where}; leave {option('source')} and {option('target')} out.")
+        return before
     if len(table.columns) < 2:
         columns = f"one column only ('{table.columns[0]}')" if table.columns else "no columns"
         raise InputError(f"{table.name}: {columns}; edges need a source and a target.")
@@ -123,6 +139,9 @@ def _end_columns(table: Table, source: str | None, target: str | None) -> tuple[
     if absent:
         raise InputError([table.missing(column) for column in absent])
     if source is None and target is None and not {"source", "target"} <= set(table.columns):
+        if before is not None and directed and has_header(table):
+            where = f"{table.name}: the model's edges lead from '{before[0]}' to '{before[1]}', which are not here"
+            raise InputError(f"{where}; say which columns are, with {option('source')} and {option('target')}.")
         return table.columns[0], table.columns[1]
     ends = source or "source", target or "target"
     absent = [column for column in ends if column not in table.columns]
@@ -131,6 +150,11 @@ def _end_columns(table: Table, source: str | None, target: str | None) -> tuple[
     if ends[0] == ends[1]:
         raise InputError(f"{table.name}: source and target are the same column, '{ends[0]}'.")
     return ends
+
+
+def has_header(table: Table) -> bool:
+    """Whether the columns have names of their own; those of an edge list without a header are numbered."""
+    return table.columns[:2] != ["column_1", "column_2"]
 
 
 def _texts(table: Table, column: str, ids: tuple[str, ...]) -> pl.Series:

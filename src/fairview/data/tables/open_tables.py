@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from fairview.data.tables.cells import Table, TableSource, read_table
 from fairview.data.tables.columns import ColumnReader, Place
-from fairview.data.tables.edges import Pairs, match_nodes, read_edge_table
+from fairview.data.tables.edges import Pairs, end_columns, match_nodes, read_edge_table
+from fairview.data.tables.recipe import Recipe
 from fairview.data.tables.roles import id_order, read_ids
 from fairview.errors import InputError, Problems
 
@@ -32,10 +33,19 @@ class Tables:
         tables = [table for table in (self.nodes, self.edges) if table is not None]
         return {table.name: table.sha256 for table in tables if table.sha256 is not None}
 
+    def ends(
+        self, source: str | None, target: str | None, recipe: Recipe | None, *, directed: bool, problems: Problems
+    ) -> tuple[str, str] | None:
+        """The columns of both ends of the edges; None without edges, or when they are the problem."""
+        if self.edges is None:
+            return None
+        with problems.collecting():
+            return end_columns(self.edges, source, target, before=recipe.ends if recipe else None, directed=directed)
+        return None
+
     def pairs(
         self,
-        source: str | None,
-        target: str | None,
+        ends: tuple[str, str] | None,
         edge_weight: str | None = None,
         *,
         drop_unknown: bool,
@@ -44,17 +54,11 @@ class Tables:
     ) -> Pairs | None:
         """Node numbers of both ends of each edge, and weights; None without edges, or when they are the problem."""
         ids_are_a_problem = self.ids is None and self.id_column is not None
-        if self.edges is None or ids_are_a_problem:
+        if self.edges is None or ends is None or ids_are_a_problem:
             return None
         with problems.collecting():
             pairs, more = match_nodes(
-                self.edges,
-                self.ids,
-                self.nodes,
-                source=source,
-                target=target,
-                edge_weight=edge_weight,
-                drop_unknown=drop_unknown,
+                self.edges, self.ids, self.nodes, ends=ends, edge_weight=edge_weight, drop_unknown=drop_unknown
             )
             notes += more
             return pairs

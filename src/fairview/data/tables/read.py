@@ -17,8 +17,9 @@ from fairview.data.splits import Split, stratified_splits
 from fairview.data.tables.arguments import check_settings
 from fairview.data.tables.cells import TableSource, require_columns
 from fairview.data.tables.columns import LARGEST, ColumnReader
-from fairview.data.tables.edges import Pairs
+from fairview.data.tables.edges import has_header
 from fairview.data.tables.features import choose_columns
+from fairview.data.tables.links import direction, linked, similar
 from fairview.data.tables.open_tables import Tables, open_tables
 from fairview.data.tables.recipe import (
     Column,
@@ -59,11 +60,12 @@ def read_graph(
     unscaled: Sequence[str] = (),
     missing: Missing = "error",
     missing_values: Sequence[str] = (),
+    unlabelled: Sequence[str] = (),
     split: str | None = None,
     split_seed: int | None = None,
     similarity: SimilarityRule | None = None,
     similarity_with_sensitive: bool = False,
-    directed: bool = False,
+    directed: bool | None = None,
     edge_weight: str | None = None,
     drop_unknown: bool = False,
     separator: str | None = None,
@@ -98,19 +100,20 @@ def read_graph(
         missing: what to do with empty feature cells: `error`, `mean` (fill in), `drop` (the nodes, with their edges) or
             `indicator` (fill in, and add a channel that says where).
         missing_values: texts that mean missing, beside the empty cell.
+        unlabelled: values of the label column, and of no other, that mean that the label is not known.
         split: column with `train`, `val` and `test`.
         split_seed: draw a stratified split (half, quarter, quarter) with this seed instead.
         similarity: how to link nodes when there are no edges; by default each with its 10 nearest neighbours on the
             scaled channels.
         similarity_with_sensitive: let the sensitive channels take part in that.
-        directed: keep edges as given instead of making them symmetric.
+        directed: keep edges as given instead of making them symmetric; by default as the recipe says, or symmetric.
         edge_weight: column of the edge table with the weight of each edge, 0 or more; by default all count alike.
         drop_unknown: drop edges with an end that is not in the node table.
         separator: of both CSV files; by default a comma, a tab for `.tsv`, blanks for edge lists.
         encoding: of both CSV files.
         name: what to call the data in the provenance.
-        recipe: treat the tables as another graph's were (`other.recipe`): same columns, categories, scaling and
-            similarity rule. The options that it replaces must then be left alone.
+        recipe: treat the tables as another graph's were (`other.recipe`): same columns, categories, scaling, direction
+            and similarity rule. The options that it replaces must then be left alone.
 
     Raises:
         InputError: with every problem found.
@@ -138,13 +141,14 @@ def read_graph(
         problems=problems,
     )
     reader, notes = replace(tables.reader, by_recipe=recipe is not None), list(tables.notes)
+    keep_direction = direction(directed, recipe, notes, problems)
     if recipe is not None:  # a label or sensitive column may be lacking, a feature may not
         missing, label_rule, group_rule = recipe.features.missing, recipe.label, recipe.sensitive
         names = [column.name for column in recipe.features.columns]
         columns = recipe.features.columns if require_columns(tables.nodes, names, problems) else ()
         labels, codes = apply_label(reader, label_rule), apply_sensitive(reader, group_rule)
     else:
-        labels, label_rule = read_label(reader, label, positive, classes, notes)
+        labels, label_rule = read_label(reader, label, positive, classes, unlabelled, notes)
         codes, group_rule = read_sensitive(reader, sensitive, groups, notes)
         columns = choose_columns(
             reader,
@@ -159,8 +163,9 @@ def read_graph(
     masks = read_split(reader, split)
     encoded = encode(columns, reader)
     _report_empty(reader, columns, encoded, missing)
+    ends = tables.ends(source, target, recipe, directed=keep_direction, problems=problems)
     weight_column = recipe.edge_weight if recipe else edge_weight
-    pairs = tables.pairs(source, target, weight_column, drop_unknown=drop_unknown, notes=notes, problems=problems)
+    pairs = tables.pairs(ends, weight_column, drop_unknown=drop_unknown, notes=notes, problems=problems)
     problems.raise_if_any()
 
     keep = _kept(columns, encoded, missing, reader.table.name, notes)
@@ -177,12 +182,23 @@ def read_graph(
             columns, encoded, missing=missing, scaling=scaling, unscaled=frozenset(unscaled), rows=rows
         )
         rule = None if edges is not None else similarity or NearestNeighbours()
-        recipe = _recipe(tables, fitted, label_rule, group_rule, rule, similarity_with_sensitive, edge_weight)
+        recipe = _recipe(
+            tables,
+            fitted,
+            label_rule,
+            group_rule,
+            rule,
+            with_sensitive=similarity_with_sensitive,
+            directed=keep_direction,
+            ends=ends,
+            edge_weight=edge_weight,
+        )
     x = _scaled(recipe, encoded, reader.table.name)
     if edges is None:
-        adjacency = _similar(recipe, x, directed, reader.table.name, notes)
+        adjacency = similar(recipe, x, keep_direction, reader.table.name, notes)
     else:
-        adjacency = _linked(pairs, keep, tables.ids, directed, notes)
+        adjacency = linked(pairs, keep, tables.ids, keep_direction, notes)
+    notes += reader.notes.values()
     for text in notes:
         note(text)
     graph = NodeGraph(
@@ -271,7 +287,10 @@ def _recipe(
     label: Label | None,
     sensitive: Sensitive | None,
     rule: SimilarityRule | None,
+    *,
     with_sensitive: bool,
+    directed: bool,
+    ends: tuple[str, str] | None,
     edge_weight: str | None,
 ) -> Recipe:
     if sensitive is not None:
@@ -285,6 +304,8 @@ def _recipe(
         missing_values=tuple(tables.reader.missing_values),
         similarity=rule,
         similarity_channels=tuple(c for c in fitted.channels if c not in hidden) if rule else (),
+        directed=directed,
+        ends=ends if tables.edges is not None and has_header(tables.edges) else None,
         edge_weight=edge_weight,
     )
 
@@ -295,49 +316,3 @@ def _scaled(recipe: Recipe, encoded: Matrix, name: str) -> Matrix:
     for j in np.flatnonzero(~(np.abs(x) <= LARGEST).all(axis=0)):
         raise InputError(f"{name}: channel '{features.channels[j]}': beyond float32 after scaling; drop or rescale it.")
     return x
-
-
-def _similar(recipe: Recipe, x: Matrix, directed: bool, name: str, notes: list[str]) -> Adjacency:
-    if recipe.similarity is None:
-        raise InputError(
-            f"{name}: the model's graph had a table of edges; pass {option('edges')} for these nodes, too."
-        )
-    if not recipe.similarity_channels:
-        raise InputError(
-            f"{name}: no channel is left to link similar nodes by: the sensitive one takes no part. Pass "
-            f"{option('edges')}, keep more features, or pass {option('similarity_with_sensitive', True)}."
-        )
-    chosen = [recipe.features.channels.index(channel) for channel in recipe.similarity_channels]
-    first, second = recipe.similarity.pairs(x[:, chosen])
-    notes.append(f"no edges given: linked by similarity ({_words(recipe.similarity)})")
-    return Adjacency.from_pairs(first, second, num_nodes=len(x), directed=directed)[0]
-
-
-def _linked(
-    pairs: Pairs | None, keep: npt.NDArray[np.bool_], ids: Sequence[str] | None, directed: bool, notes: list[str]
-) -> Adjacency:
-    nothing = np.empty(0, dtype=np.int64)
-    first, second, weights = pairs if pairs is not None else (nothing, nothing, None)
-    number = np.cumsum(keep) - 1  # of a row after the dropping
-    both = keep[first] & keep[second]
-    if not both.all():
-        notes.append(f"{int((~both).sum()):,} edges dropped with the nodes at their ends")
-    names = None  # for messages about weights
-    if weights is not None:
-        weights, names = weights[both], list(compress(ids or map(str, range(len(keep))), keep))
-    adjacency, counts = Adjacency.from_pairs(
-        number[first[both]],
-        number[second[both]],
-        num_nodes=int(keep.sum()),
-        directed=directed,
-        weights=weights,
-        names=names,
-    )
-    notes += counts.notes(directed=directed)
-    return adjacency
-
-
-def _words(rule: SimilarityRule) -> str:
-    if rule.kind == "neighbours":
-        return f"the {rule.neighbours} nearest neighbours on the scaled channels"
-    return f"above {rule.threshold:g} of the largest similarity"

@@ -44,7 +44,7 @@ class Column(_Strict):
         """The channels' values, shape (n, channels), NaN where missing; unknown categories are problems."""
         if self.kind == "numeric":
             return reader.numbers(self.name)[:, None]
-        texts = reader.texts(self.name)
+        texts = reader.texts_like(self.name, self.categories)
         if texts is None or not self.categories:  # reported when the columns were chosen
             return np.zeros((len(reader.table), len(self.channels)))
         reader.report_new(self.name, texts, self.categories)
@@ -113,6 +113,7 @@ class Label(_Strict):
     values: tuple[str, ...]
     positive: str
     classes: tuple[str, str]
+    unlabelled: tuple[str, ...] = ()  # values that mean that the label is not known
 
 
 class Sensitive(_Strict):
@@ -135,6 +136,8 @@ class Recipe(_Strict):
     similarity: SimilarityRule | None = None  # None: the edges were given
     similarity_channels: tuple[str, ...] = ()
     edge_weight: str | None = None  # column of the edge table; None: plain links
+    directed: bool | None = None  # None: not known, in a model of version 0.1.0
+    ends: tuple[str, str] | None = None  # columns of the edge table; None without one, without a header, or not known
 
 
 def encode(columns: tuple[Column, ...], reader: ColumnReader) -> Matrix:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from fairview.data.splits import Split, split_from_column
-from fairview.data.tables.cells import Table
+from fairview.data.tables.cells import Table, require_columns
 from fairview.data.tables.columns import ColumnReader, Place, as_texts, places, whole_texts
 from fairview.data.tables.recipe import Label, Sensitive
+from fairview.data.tables.texts import same_value
 from fairview.errors import InputError, did_you_mean, embed, option, quoted, some
 from fairview.groups import UNKNOWN
 
@@ -54,14 +56,29 @@ def id_order(ids: tuple[str, ...]) -> npt.NDArray[np.intp]:
 
 
 def read_label(
-    reader: ColumnReader, column: str | None, positive: str | None, classes: tuple[str, str] | None, notes: list[str]
+    reader: ColumnReader,
+    column: str | None,
+    positive: str | None,
+    classes: tuple[str, str] | None,
+    unlabelled: Sequence[str],
+    notes: list[str],
 ) -> tuple[npt.NDArray[np.int8], Label | None]:
     """Labels (1, 0, and -1 where empty) and what they mean; {0, 1} and {-1, 1} are understood by themselves."""
     nothing = np.full(len(reader.table), UNKNOWN, dtype=np.int8), None
-    texts = reader.texts_of(column)
-    if column is None or texts is None:
+    if column is None or not require_columns(reader.table, [column], reader.problems):
         return nothing
-    texts = _as_labels(texts)
+    cells = reader.cells(column)
+    if cells is None:
+        return nothing
+    found = sorted(cells.drop_nulls().unique())
+    blank = tuple(_as_written(value, found) for value in unlabelled)
+    for value in blank:
+        if value not in found:
+            listed = quoted(found, limit=10)
+            reader.add(column, f"no label '{value}' to take for unlabelled; the labels are {listed}.")
+    texts = _blanking(reader, blank).texts(column)
+    if texts is None:
+        return nothing
     values = sorted(texts.drop_nulls().unique())
     if not values:
         reader.add(column, "every label is empty.")
@@ -76,7 +93,12 @@ def read_label(
         else:
             listed = quoted(values, limit=10)
             example = option("positive", values[-1])
-            reader.add(column, f"the labels are {listed}. Say which is positive, for example {example}.")
+            unknown = f" If one means that the label is not known, pass {option('unlabelled', [values[0]])}."
+            reader.add(
+                column,
+                f"the labels are {listed}. Say which is positive, for example {example}."
+                + (unknown if len(values) > 2 else ""),
+            )
             positive = "1"
     elif positive not in values:
         listed = quoted(values, limit=10)
@@ -88,26 +110,22 @@ def read_label(
         if len(others) > 1:
             notes.append(f"labels {quoted(others)} count as negative")
     labels = _labels(texts, positive)
-    unlabelled = int((labels == UNKNOWN).sum())
-    if unlabelled:
-        notes.append(f"{unlabelled:,} nodes have no label: they are propagated, but in no loss and no metric")
+    unknown_labels = int((labels == UNKNOWN).sum())
+    if unknown_labels:
+        notes.append(f"{unknown_labels:,} nodes have no label: they are propagated, but in no loss and no metric")
     names = classes or (negative, positive)
-    return labels, Label(column=column, values=tuple(values), positive=positive, classes=names)
+    return labels, Label(column=column, values=tuple(values), positive=positive, classes=names, unlabelled=blank)
 
 
 def _as_written(value: object, values: Sequence[str]) -> str:
     """A value of the caller's as the column's texts write it: True is true, and 1.0 is 1 if the column has that."""
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    whole = text.removesuffix(".0")
-    return whole if text not in values and whole in values else text
+    text = str(value)
+    return same_value([text], values).get(text, text)
 
 
-def _as_labels(texts: pl.Series) -> pl.Series:
-    """The labels as texts; 1.0 is written 1 where all are -1, 0 and 1."""
-    numbers = texts.cast(pl.Float64, strict=False)
-    if numbers.null_count() == texts.null_count() and numbers.drop_nulls().is_in([-1.0, 0.0, 1.0]).all():
-        return numbers.cast(pl.Int64).cast(pl.String)
-    return texts
+def _blanking(reader: ColumnReader, values: Sequence[str]) -> ColumnReader:
+    """The same reader, for which these values mean missing, too."""
+    return replace(reader, missing_values=(*reader.missing_values, *values))
 
 
 def _labels(texts: pl.Series, positive: str) -> npt.NDArray[np.int8]:
@@ -116,10 +134,9 @@ def _labels(texts: pl.Series, positive: str) -> npt.NDArray[np.int8]:
 
 def apply_label(reader: ColumnReader, label: Label | None) -> npt.NDArray[np.int8]:
     """Labels of another table by the same rule; unlabelled without a rule or a column. A new value is a problem."""
-    texts = _texts_by_rule(reader, label)
+    texts = None if label is None else _texts_by_rule(_blanking(reader, label.unlabelled), label)
     if label is None or texts is None:
         return np.full(len(reader.table), UNKNOWN, dtype=np.int8)
-    texts = _as_labels(texts)
     reader.report_new(label.column, texts, label.values)
     return _labels(texts, label.positive)
 
@@ -161,7 +178,7 @@ def read_sensitive(
 
 def apply_sensitive(reader: ColumnReader, sensitive: Sensitive | None) -> npt.NDArray[np.int16]:
     """Groups of another table by the same rule; unknown without a rule or a column. A new value is a problem."""
-    texts = _texts_by_rule(reader, sensitive)
+    texts = None if sensitive is None else _texts_by_rule(reader, sensitive)
     if sensitive is None or texts is None:
         return np.full(len(reader.table), UNKNOWN, dtype=np.int16)
     empty = "" if sensitive.channels else "Correct them, or empty these cells: the group is then unknown."
@@ -173,9 +190,9 @@ def _codes(texts: pl.Series, sensitive: Sensitive) -> npt.NDArray[np.int16]:
     return places(texts, sensitive.values).cast(pl.Int16).fill_null(UNKNOWN).to_numpy()
 
 
-def _texts_by_rule(reader: ColumnReader, rule: Label | Sensitive | None) -> pl.Series | None:
-    """The cells of a rule's column; None without a rule, or if this table has no such column."""
-    return reader.texts(rule.column) if rule is not None and rule.column in reader.table.columns else None
+def _texts_by_rule(reader: ColumnReader, rule: Label | Sensitive) -> pl.Series | None:
+    """The cells of a rule's column, written as its values are; None if this table has no such column."""
+    return reader.texts_like(rule.column, rule.values) if rule.column in reader.table.columns else None
 
 
 def read_split(reader: ColumnReader, column: str | None) -> Split:
