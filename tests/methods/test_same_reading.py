@@ -157,7 +157,7 @@ def test_an_option_of_read_graph_in_place_of_the_recipe_is_harmless_or_refused(f
     if option in HARMLESS:
         assert scores(model, graph) == expected
     else:
-        with pytest.raises(fv.InputError, match="^predict: "):
+        with pytest.raises(fv.InputError, match=r"^predict: "):
             model.predict_proba(graph)
 
 
