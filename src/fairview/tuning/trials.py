@@ -136,7 +136,7 @@ def load_trial(folder: Path, method: str, settings: Mapping[str, Any], holdout: 
         whole = all(_sha256(folder / name) == digest for name, digest in document["sha256"].items())
         same = (document["method"], document["settings"]) == (method, json.loads(json.dumps(dict(settings))))
         seconds = float(document["seconds"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         return None
     if not same:
         raise InputError(f"{folder}: holds another trial than expected. Use another {option('folder')}.")
