@@ -12,6 +12,7 @@ from fairview.data.graph import NodeGraph
 from fairview.data.tables.recipe import Recipe
 from fairview.errors import InputError, quoted
 from fairview.groups import UNKNOWN
+from fairview.methods.expected import shortened
 
 Probabilities = npt.NDArray[np.floating[Any]]
 
@@ -124,6 +125,13 @@ def groups_like(graph: NodeGraph, facts: Facts, method: str) -> npt.NDArray[np.i
     place = {name: code for code, name in enumerate(facts.groups)}
     codes = np.array([place.get(name, UNKNOWN) for name in graph.groups] + [UNKNOWN], dtype=np.intp)
     return codes[graph.sensitive]  # the unknown ones, -1, find the last
+
+
+def require_model(model: object, name: str) -> None:
+    """Something that predicts: a fitted model, and no class of one."""
+    if isinstance(model, type) or not callable(getattr(model, "predict_proba", None)):
+        given = f"the class {model.__name__}" if isinstance(model, type) else shortened(model)
+        raise InputError(f"{name}: {given}; expected a fitted model, such as fv.Parity().fit(graph).")
 
 
 def require_fitted(model: object) -> None:

@@ -18,8 +18,10 @@ import safetensors.torch
 import torch
 
 from fairview._version import __version__
+from fairview.arguments import require_folder
 from fairview.atomic import write_atomic
 from fairview.errors import FairviewError, InputError, ModelFileError, flag, in_one_line, placeholder
+from fairview.isolation import isolated
 from fairview.methods.contract import Facts
 from fairview.methods.encoder_spec import Encoder as EncoderLike
 from fairview.methods.encoder_spec import resolve_encoder
@@ -40,9 +42,10 @@ _FOREIGN = {"foreign": True}
 
 def save_model(model: Estimator, folder: str | Path) -> None:
     """Write `model.safetensors` and `model.json` into a folder, each atomically, the JSON last."""
+    folder = require_folder(folder, "save")
     payload, document = model_content(model)
-    write_atomic(Path(folder) / "model.safetensors", payload)
-    write_atomic(Path(folder) / "model.json", document)
+    write_atomic(folder / "model.safetensors", payload)
+    write_atomic(folder / "model.json", document)
 
 
 def model_content(model: Estimator) -> tuple[bytes, bytes]:
@@ -76,6 +79,7 @@ def check_saveable(model: object) -> None:
         )
 
 
+@isolated()
 def load_model(
     folder: str | Path,
     *,
@@ -97,7 +101,7 @@ def load_model(
     Raises:
         ModelFileError: a file is missing, damaged, changed, or from a newer version.
     """
-    folder = Path(folder)
+    folder = require_folder(folder, "load_model")
     document = checked(_read(folder / "model.json"), folder / "model.json")
     payload = _read(folder / "model.safetensors")
     if hashlib.sha256(payload).hexdigest() != document.get("tensors_sha256"):

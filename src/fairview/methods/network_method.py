@@ -21,7 +21,7 @@ from fairview.methods.contract import Facts, Probabilities, check_trainable, fea
 from fairview.methods.estimator import Estimator
 from fairview.methods.fitted import Fitted, Links, encoder_modules
 from fairview.methods.network import Network
-from fairview.methods.parameters import Count, Seed, Threads, Weight
+from fairview.methods.parameters import Count, Depth, Seed, Threads, Weight, Width
 from fairview.methods.settings import check_settings
 from fairview.nn.encoders import EncoderKind
 from fairview.nn.paths import PathKind
@@ -50,8 +50,8 @@ class NetworkMethod(Estimator):
         encoder: `gcn`, `gin`, `sage`, `mlp`, or any module with `forward(x, edge_index)`.
         operator: what the encoder propagates with, `gcn`, `mean` or `sum`; by default its own.
         self_loops: how many each node gets; for GIN, 1 + eps.
-        hidden: width of the encoder.
-        depth: layers of the encoder; by default one, two for SAGE.
+        hidden: width of the encoder, at most 65,536.
+        depth: layers of the encoder, at most 64; by default one, two for SAGE.
         dropout: rate between the encoder's layers.
         sensitive_channels: False leaves the channels of the sensitive attribute out of the features.
         epochs: number of training epochs.
@@ -70,8 +70,8 @@ class NetworkMethod(Estimator):
     encoder: EncoderKind | nn.Module = "gcn"
     operator: OperatorKind | None = None
     self_loops: Weight = 1.0
-    hidden: Count = 16
-    depth: Count | None = None
+    hidden: Width = 16
+    depth: Depth | None = None
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.5
     sensitive_channels: bool = True
     epochs: Count = 200

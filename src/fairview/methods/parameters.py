@@ -8,13 +8,17 @@ from typing import Annotated
 
 from pydantic import Field
 
+from fairview.arguments import LARGEST_SEED
+
 Count = Annotated[int, Field(ge=1)]
 Steps = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Rate = Annotated[float, Field(gt=0, le=1e30)]  # what float32 can hold, with room to divide
 Weight = Annotated[float, Field(ge=0, le=1e30)]
 Threads = Annotated[int, Field(ge=1, le=1024)]
-Seed = Annotated[int, Field(ge=0)]
+Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
+Width = Annotated[int, Field(ge=1, le=65_536)]
+Depth = Annotated[int, Field(ge=1, le=64)]  # far beyond it, signals and gradients are lost
 
 
 _SECTION = re.compile(r"^Args:\n((?:    .*\n|\n(?=    ))*)", re.MULTILINE)

@@ -28,3 +28,14 @@ def check_device(name: str) -> None:
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = in_one_line(error).rstrip(".")
         raise InputError(f"device: '{name}' can't be used here ({reason}). Use 'cpu', or another one.") from None
+
+
+@contextmanager
+def memory_errors() -> Iterator[None]:
+    """Torch says that memory ran out with a `RuntimeError`; inside, it is a `MemoryError` as everywhere in Python."""
+    try:
+        yield
+    except RuntimeError as error:
+        if not isinstance(error, torch.OutOfMemoryError) and "can't allocate memory" not in str(error):
+            raise
+        raise MemoryError(in_one_line(error)) from error

@@ -15,10 +15,13 @@ from pathlib import Path
 from typing import Literal
 
 from fairview._version import __version__
+from fairview.arguments import require_folder
 from fairview.atomic import write_json
 from fairview.data.graph import NodeGraph
+from fairview.data.graph_argument import require_graph
 from fairview.data.splits import with_default_split
 from fairview.errors import InputError
+from fairview.isolation import isolated
 from fairview.methods.encoder_spec import Encoder, encoder_entry
 from fairview.methods.registry import MethodEntry
 from fairview.progress import track_live
@@ -38,6 +41,7 @@ Notice = Callable[[int, int, str], None]
 """Called with the steps that are done, the steps in all, and what is under way."""
 
 
+@isolated()
 def tune(
     graph: NodeGraph,
     *,
@@ -97,6 +101,7 @@ def tune(
         (2000, 2)
     """
     end_if_still_starting()
+    require_graph(graph, "tune")
     begun = time.perf_counter()
     methods = [methods] if isinstance(methods, str | type) else list(methods)
     named = encoders_for(encoders, graph)
@@ -128,7 +133,7 @@ def tune(
         "population": population,
         "seed": seed,
     }
-    out = None if folder is None else Path(folder)
+    out = None if folder is None else require_folder(folder)
     if out is not None:
         begin(out, asked | {"graph_sha256": graph.sha256, "fairview": __version__}, resume=resume)
         check_undecided(out, trials, minutes)

@@ -8,9 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from fairview.arguments import require_folder
 from fairview.data.graph import NodeGraph
+from fairview.data.graph_argument import require_graph
 from fairview.data.splits import with_default_split
 from fairview.errors import FairviewError, InputError, in_one_line
+from fairview.isolation import isolated
 from fairview.methods.encoder_spec import Encoder
 from fairview.methods.model_files import load_model
 from fairview.tuning.certificate import NAME, check_certificate
@@ -37,6 +40,7 @@ class Verification:
         return asdict(self)
 
 
+@isolated()
 def verify(
     folder: str | Path,
     graph: NodeGraph | None = None,
@@ -56,7 +60,9 @@ def verify(
     Raises:
         InputError: there is nothing in the folder that could be checked.
     """
-    folder = Path(folder)
+    folder = require_folder(folder, "verify")
+    if graph is not None:
+        require_graph(graph, "verify")
     problems: list[str] = []
     checked: list[str] = []
     recounted = False
