@@ -6,13 +6,14 @@ import math
 import os
 from numbers import Integral, Real
 from pathlib import Path
+from typing import Any
 
 from fairview.errors import InputError
 
 LARGEST_SEED = 2**64 - 1
 
 
-def require_whole(value: object, name: str, *, least: int, most: int | None = None) -> int:
+def require_whole(value: Any, name: str, *, least: int, most: int | None = None) -> int:
     """The value as an `int`.
 
     Example:
@@ -21,31 +22,42 @@ def require_whole(value: object, name: str, *, least: int, most: int | None = No
         ...
         fairview.errors.InputError: epochs: '10'; expected a whole number, at least 1.
     """
-    if (
-        isinstance(value, Integral)
-        and not isinstance(value, bool)
-        and least <= value
-        and (most is None or value <= most)
-    ):
-        return int(value)
+    if not isinstance(value, bool) and isinstance(value, Integral):
+        whole = int(value)
+        if least <= whole and (most is None or whole <= most):
+            return whole
     allowed = f"at least {least:,}" if most is None else f"from {least:,} to {most:,}"
-    raise InputError(f"{name}: {value!r}; expected a whole number, {allowed}.")
+    raise InputError(f"{name}: {shortened(value)}; expected a whole number, {allowed}.")
 
 
-def require_seed(value: object, name: str = "seed") -> int:
+def require_seed(value: Any, name: str = "seed") -> int:
     """A whole number that fits into 64 bits."""
     return require_whole(value, name, least=0, most=LARGEST_SEED)
 
 
-def require_number(value: object, name: str, expected: str) -> float:
+def require_number(value: Any, name: str, expected: str) -> float:
     """The value as a `float`; `expected` says what it should be, if it is no finite number."""
-    if isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value):
+    if not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value):
         return float(value)
-    raise InputError(f"{name}: {value!r}; expected {expected}.")
+    raise InputError(f"{name}: {shortened(value)}; expected {expected}.")
 
 
-def require_folder(value: object, name: str = "folder") -> Path:
+def require_folder(value: Any, name: str = "folder") -> Path:
     """A path, as text or as `pathlib` has it."""
     if isinstance(value, str | os.PathLike) and str(value) and "\0" not in str(value):
         return Path(value)
-    raise InputError(f"{name}: {value!r}; expected the path of a folder.")
+    raise InputError(f"{name}: {shortened(value)}; expected the path of a folder.")
+
+
+def shortened(value: object, *, most: int = 80) -> str:
+    """A value as Python writes it, in one line, cut where it is long.
+
+    Example:
+        >>> shortened(list(range(100)), most=20)
+        '[0, 1, 2, 3, 4, 5...'
+    """
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # the user's own class, or a whole number of more digits than Python writes
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= most else f"{text[: most - 3]}..."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TypeGuard
 
+from fairview.arguments import shortened
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError
 
@@ -25,8 +26,7 @@ def require_graph(given: object, name: str) -> TypeGuard[NodeGraph]:
 
 def _shown(given: object) -> str:
     if given is None or isinstance(given, str | os.PathLike | int | float):
-        text = repr(os.fspath(given)) if isinstance(given, os.PathLike) else repr(given)
-        return text if len(text) <= 80 else f"{text[:77]}..."
+        return shortened(os.fspath(given) if isinstance(given, os.PathLike) else given)
     return f"the class {given.__name__}" if isinstance(given, type) else f"a {type(given).__name__}"
 
 

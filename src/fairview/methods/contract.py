@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict
 
+from fairview.arguments import shortened
 from fairview.data.graph import NodeGraph
 from fairview.data.tables.recipe import Recipe
 from fairview.errors import InputError, quoted
 from fairview.groups import UNKNOWN
-from fairview.methods.expected import shortened
 
 Probabilities = npt.NDArray[np.floating[Any]]
 

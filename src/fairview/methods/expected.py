@@ -58,9 +58,3 @@ def _either(options: list[str]) -> str:
     *first, last = options
     comma = "," if any("," in option for option in first) else ""
     return f"{', '.join(first)}{comma} or {last}" if first else last
-
-
-def shortened(value: object, *, most: int = 80) -> str:
-    """A value as Python writes it, cut where it is long."""
-    text = repr(value)
-    return text if len(text) <= most else f"{text[: most - 3]}..."

@@ -9,8 +9,9 @@ from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
+from fairview.arguments import shortened
 from fairview.errors import Problems, did_you_mean
-from fairview.methods.expected import expected_words, shortened
+from fairview.methods.expected import expected_words
 
 
 @functools.cache
