@@ -125,6 +125,7 @@ def _torch_process_settings() -> list[Setting]:
     known: list[Setting] = [
         (torch.get_default_dtype, torch.set_default_dtype, torch.float32),
         (torch.default_generator.get_state, torch.default_generator.set_state, fresh),
+        (torch.get_num_threads, torch.set_num_threads, 1),
     ]
     products = [getattr(backend, "matmul", None) for backend in (torch.backends.mkldnn, torch.backends.cuda)]
     if all(hasattr(product, "fp32_precision") for product in products):

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from pydantic import Field
 from torch import nn
 
@@ -30,7 +29,7 @@ from fairview.propagation.node_order import neighbours_together
 from fairview.propagation.operators import OperatorKind
 from fairview.training.kept_memory import memory_kept
 from fairview.training.loop import Loop, Progress
-from fairview.training.machine import check_device, torch_threads
+from fairview.training.machine import check_device, threads_of_machine, torch_threads
 from fairview.training.randomness import isolated_randomness
 from fairview.training.selection import Rule, SelectionRule
 from fairview.training.state import State
@@ -136,7 +135,7 @@ class NetworkMethod(Estimator):
         """As given, or by the size of the problem: where a step is short, a second thread only gets in the way."""
         if self.threads is not None:
             return self.threads
-        return torch.get_num_threads() if self._leaves_cache(graph) else 1
+        return threads_of_machine() if self._leaves_cache(graph) else 1
 
     def _laid_out(self, graph: NodeGraph) -> NodeGraph:
         """The graph as training sees it: neighbours near each other in memory, where that matters (docs/adr/0013).

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
 
 from fairview.errors import InputError, in_one_line
+from fairview.machine import available_cores
 
 
 @contextmanager
@@ -19,6 +21,12 @@ def torch_threads(count: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def threads_of_machine() -> int:
+    """What torch takes in a fresh process; not what the caller has set since, because sums are split among threads."""
+    first = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return int(first) if first.isdecimal() and int(first) > 0 else available_cores()
 
 
 def check_device(name: str) -> None:
