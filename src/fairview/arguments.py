@@ -10,7 +10,8 @@ from typing import Any
 
 from fairview.errors import InputError
 
-LARGEST_SEED = 2**64 - 1
+SEEDS = 2**64
+"""Seeds are below it: they fit into 64 bits."""
 
 
 def require_whole(value: Any, name: str, *, least: int, most: int | None = None) -> int:
@@ -32,7 +33,10 @@ def require_whole(value: Any, name: str, *, least: int, most: int | None = None)
 
 def require_seed(value: Any, name: str = "seed") -> int:
     """A whole number that fits into 64 bits."""
-    return require_whole(value, name, least=0, most=LARGEST_SEED)
+    try:
+        return require_whole(value, name, least=0, most=SEEDS - 1)
+    except InputError:
+        raise InputError(f"{name}: {shortened(value)}; expected a whole number, at least 0 and below 2**64.") from None
 
 
 def require_number(value: Any, name: str, expected: str) -> float:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from fairview.arguments import require_seed, require_whole
 from fairview.data.graph import SPLIT_NAMES, BoolArray, NodeGraph
+from fairview.data.graph_argument import require_graph
 from fairview.errors import InputError, Problems, some
 from fairview.groups import UNKNOWN
 
@@ -95,6 +96,7 @@ def stratified_splits(
         >>> bool((first["train"] == second["train"]).all())
         False
     """
+    require_graph(graph, "stratified_splits")
     _check_request(graph, repeats, seed, (train, val, test))
     cap = None if train_labels is None else _half(train_labels)
     splits = []

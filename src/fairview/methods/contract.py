@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from fairview.arguments import shortened
 from fairview.data.graph import NodeGraph
 from fairview.data.tables.recipe import Recipe
-from fairview.errors import InputError, quoted
+from fairview.errors import InputError, option, quoted
 from fairview.groups import UNKNOWN
 
 Probabilities = npt.NDArray[np.floating[Any]]
@@ -92,6 +92,17 @@ def channels_seen(graph: NodeGraph, sensitive_channels: bool) -> tuple[str, ...]
     """The channels that a model looks at: all, or all but those of the sensitive attribute."""
     hidden = () if sensitive_channels else graph.sensitive_channels
     return tuple(name for name in graph.channels if name not in hidden)
+
+
+def channels_to_learn_from(graph: NodeGraph, sensitive_channels: bool) -> tuple[str, ...]:
+    """The channels that a model looks at, at least one."""
+    seen = channels_seen(graph, sensitive_channels)
+    if seen:
+        return seen
+    if graph.channels:
+        remedy = f"pass more channels, or {option('sensitive_channels', True)}"
+        raise InputError(f"fit: the graph has no channel but those of the sensitive attribute; {remedy}.")
+    raise InputError("fit: the graph has 0 channels; expected at least one, because a model learns from features.")
 
 
 def features_like(graph: NodeGraph, channels: tuple[str, ...]) -> npt.NDArray[np.float32]:

@@ -47,11 +47,13 @@ def expected_words(hint: Any) -> str:
 def _bounds(marks: tuple[Any, ...]) -> list[str]:
     listed = [each for mark in marks for each in (mark, *getattr(mark, "metadata", ()))]
     found = ((words, getattr(each, name, None)) for each in listed for name, words in _BOUNDS.items())
-    return [
-        f"{words} {bound:,}" if isinstance(bound, int) else f"{words} {bound:g}"
-        for words, bound in found
-        if bound is not None
-    ]
+    return [f"{words} {_number(bound)}" for words, bound in found if bound is not None]
+
+
+def _number(bound: float) -> str:
+    if not isinstance(bound, int):
+        return f"{bound:g}"
+    return f"{bound:,}" if bound < 2**53 else f"2**{bound.bit_length() - 1}"
 
 
 def _either(options: list[str]) -> str:

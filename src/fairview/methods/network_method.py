@@ -16,11 +16,18 @@ from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
 from fairview.errors import InputError, ModelFileError
 from fairview.log import note, warn
-from fairview.methods.contract import Facts, Probabilities, check_trainable, features_like, require_fitted
+from fairview.methods.contract import (
+    Facts,
+    Probabilities,
+    channels_to_learn_from,
+    check_trainable,
+    features_like,
+    require_fitted,
+)
 from fairview.methods.estimator import Estimator
 from fairview.methods.fitted import Fitted, Links, encoder_modules
 from fairview.methods.network import Network
-from fairview.methods.parameters import Count, Depth, Seed, Threads, Weight, Width
+from fairview.methods.parameters import Depth, Rounds, Seed, Threads, Weight, Width
 from fairview.methods.settings import check_settings
 from fairview.nn.encoders import EncoderKind
 from fairview.nn.paths import PathKind
@@ -73,9 +80,9 @@ class NetworkMethod(Estimator):
     depth: Depth | None = None
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.5
     sensitive_channels: bool = True
-    epochs: Count = 200
+    epochs: Rounds = 200
     selection_weight: Weight = 1.0
-    patience: Count | None = None
+    patience: Rounds | None = None
     path: PathKind = "auto"
     precision: Literal["float32", "float64"] = "float32"
     device: str = "cpu"
@@ -98,6 +105,7 @@ class NetworkMethod(Estimator):
         check_device(self.device)
         graph, notes = with_default_split(graph)
         check_trainable(graph)
+        channels_to_learn_from(graph, self.sensitive_channels)
         with (
             track(f"Fitting {type(self).__name__}", total=self.epochs) as advance,
             torch_threads(self.thread_count(graph)),

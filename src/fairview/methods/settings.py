@@ -7,6 +7,7 @@ import inspect
 from contextlib import suppress
 from typing import Any, get_type_hints
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from fairview.arguments import shortened
@@ -57,7 +58,8 @@ def check_settings(method: type, values: dict[str, Any]) -> None:
         for place, words in own.items():
             given = f"={shortened(known[place])}" if place in known else " is not given"
             wanted = "; ".join(words) or f"expected {expected_words(model.model_fields[place].rebuild_annotation())}"
-            problems.add(f"{method.__name__}: {place}{given}; {wanted}.")
+            remedy = " Turn it into a Python number: value.item()." if isinstance(known.get(place), np.generic) else ""
+            problems.add(f"{method.__name__}: {place}{given}; {wanted}.{remedy}")
     problems.raise_if_any()
     if callable(check := getattr(method, "check_together", None)):
         check(values)

@@ -54,7 +54,7 @@ def checked_request(
     if minutes is not None:
         with problems.collecting():
             if require_number(minutes, option("minutes"), "a number above 0") <= 0:
-                problems.add(f"{option('minutes')}: {minutes!r}; expected a number above 0.")
+                problems.add(f"{option('minutes')}: {minutes:g}; expected a number above 0.")
     with problems.collecting():
         require_whole(workers, option("workers"), least=1)
     if not methods:
