@@ -32,9 +32,7 @@ def _shown(given: object) -> str:
 
 def _remedy(given: object) -> str:
     if isinstance(given, str | os.PathLike):
-        from fairview.data.datasets.registry import DATASETS
-
-        if given in DATASETS:
+        if isinstance(given, str) and given.replace("-", "").isidentifier():  # the name of a dataset, and no path
             return f"Load it: fv.load_dataset({given!r})."
         return f"Read it: fv.read_graph({os.fspath(given)!r}, label=..., sensitive=...)."
     library = type(given).__module__.partition(".")[0]
