@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -109,6 +111,42 @@ def test_a_script_without_the_main_guard_is_told_about_it(tmp_path):
     ended = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, timeout=60)
     assert "begin the study below `if __name__ == '__main__':`" in ended.stderr
     assert FairviewError.__name__ in ended.stderr
+
+
+STARTING = """
+import multiprocessing, operator, os, signal, threading, time
+from fairview.workers import spread
+def end():
+    while len(multiprocessing.process._children) < 2:  # before that, Python itself complains of half a message
+        time.sleep(0.001)
+    time.sleep(float(os.environ["DELAY"]))
+    os.kill(os.getpid(), signal.SIGKILL)
+if __name__ == "__main__":
+    threading.Thread(target=end).start()
+    list(spread([abs] * 10**6, operator.call, key=str, shared=lambda _: 1, workers=2))
+"""
+
+
+@pytest.mark.parametrize("delay", ["0", "0.1", "1.5"])
+def test_a_killed_parent_leaves_no_word_from_its_workers(tmp_path, delay):
+    script = tmp_path / "study.py"
+    script.write_text(STARTING)
+    with (tmp_path / "words").open("wb") as words:
+        command = [sys.executable, script]
+        subprocess.run(command, stdout=words, stderr=words, check=False, env=os.environ | {"DELAY": delay}, timeout=60)
+        for _ in range(400):
+            if not any(str(script).encode() in line for line in command_lines()):
+                break
+            time.sleep(0.05)
+        time.sleep(0.5)
+    assert (tmp_path / "words").read_text() == ""
+
+
+def command_lines() -> Iterator[bytes]:
+    """Of all processes, where the system shows them."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            yield path.read_bytes()
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="looks for processes in /proc")

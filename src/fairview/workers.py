@@ -13,7 +13,7 @@ import threading
 import traceback
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -22,6 +22,9 @@ from typing import Any, TypeVar
 from fairview.errors import FairviewError
 
 Task = TypeVar("Task")
+
+_HUNG_UP = (EOFError, BrokenPipeError, ConnectionResetError)
+"""What a pipe raises when the process at its other end is gone."""
 
 
 @dataclass(frozen=True)
@@ -100,10 +103,12 @@ class _Worker:
     def __init__(self, work: Callable[[Any, Any], Any]) -> None:
         context = multiprocessing.get_context("spawn")  # a fork would copy locks that torch's threads hold
         self.pipe, theirs = context.Pipe()
-        self._process: SpawnProcess = context.Process(target=_serve, args=(theirs, work), daemon=True)
+        self._process: SpawnProcess = context.Process(target=_serve, args=(theirs,), daemon=True)
         with _deaf_to_interrupts():
             self._process.start()
         theirs.close()  # or its end would never be noticed
+        with suppress(*_HUNG_UP):  # it has died already; `receive` will say so
+            self.pipe.send(work)  # not as an argument: its imports begin when the worker looks after its parent
         self.ready, self.busy = False, False
         self._task: Any = None
         self._key: str | None = None
@@ -112,16 +117,15 @@ class _Worker:
         self._task, self.busy = task, True
         fresh = key != self._key
         self._key = key
-        try:
-            self.pipe.send((task, fresh, shared(key) if fresh else None))
-        except (BrokenPipeError, ConnectionResetError):  # it has died meanwhile; `receive` will say so
-            return
+        content = task, fresh, shared(key) if fresh else None
+        with suppress(*_HUNG_UP):  # it has died meanwhile; `receive` will say so
+            self.pipe.send(content)
 
     def receive(self) -> tuple[Any, Any]:
         """The task and its answer, or its death; or that the worker is ready for its first task."""
         try:
             answer = self.pipe.recv()
-        except (EOFError, ConnectionResetError):
+        except _HUNG_UP:
             self._process.join()
             answer = Death(_ending(self._process.exitcode))
             self.pipe.close()
@@ -169,17 +173,20 @@ def _ending(code: int | None) -> str:
 # --- in a worker ------------------------------------------------------------------------------------------------------
 
 
-def _serve(pipe: Connection, work: Callable[[Any, Any], Any]) -> None:
-    """Work until the parent hangs up."""
+def _serve(pipe: Connection) -> None:
+    """Work until the parent hangs up. One that was killed leaves nobody to tell: no word on the terminal."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the parent acts on it
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    with suppress(*_HUNG_UP):
+        _answer(pipe, pipe.recv())
+
+
+def _answer(pipe: Connection, work: Callable[[Any, Any], Any]) -> None:
+    """One task after the other."""
     pipe.send(_Ready())
     common = None
     while True:
-        try:
-            task, fresh, given = pipe.recv()
-        except EOFError:
-            return
+        task, fresh, given = pipe.recv()
         common = given if fresh else common
         try:
             answer = work(task, common)

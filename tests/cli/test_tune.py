@@ -153,7 +153,7 @@ def test_limits_are_read_as_the_library_takes_them():
         (("--methods", "group-thresholds"), "--methods: group thresholds needs each node's group at prediction, which "
          "is often not allowed. If it is, say so: --group-at-prediction."),
         (("--trials", "1", "--minutes", "1"), "give --trials or --minutes, not both."),
-        (("--minutes", "0"), "--minutes: 0; expected more than 0."),
+        (("--minutes", "0"), "--minutes: 0; expected a number above 0."),
     ],
 )  # fmt: skip
 def test_bad_input_has_exit_code_1_and_names_the_flag(run, tmp_path, arguments, message):

@@ -179,8 +179,8 @@ def test_all_wrong_requests_are_named_together():
     with pytest.raises(InputError) as caught:
         stratified_splits(graph, repeats=0, seed=-1, train=0.8, val=0.4, test=-0.2)
     assert caught.value.problems == (
-        "repeats: 0; expected at least 1.",
-        "seed: -1; expected a whole number, at least 0.",
+        "repeats: 0; expected a whole number, at least 1.",
+        "seed: -1; expected a whole number, at least 0 and below 2**64.",
         "splits: the fractions train 0.8, val 0.4 and test -0.2 must not be negative, train must be above 0, "
         "and they must sum to 1. (Use train_labels to train on fewer labels.)",
         "splits: no node has a label; there is nothing to divide.",

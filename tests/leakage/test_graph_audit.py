@@ -257,8 +257,8 @@ def test_directed_graphs_and_sensitive_channels_only():
     ("arguments", "said"),
     [
         ({"operator": "gnc"}, "operator: no 'gnc'. Did you mean 'gcn'?"),
-        ({"hops": 0}, "hops: 0; expected 1 to 10."),
-        ({"hops": 11}, "hops: 11; expected 1 to 10."),
+        ({"hops": 0}, "hops: 0; expected a whole number, from 1 to 10."),
+        ({"hops": 11}, "hops: 11; expected a whole number, from 1 to 10."),
         ({"innocuous": 1.0}, "innocuous: 1.0; expected a correlation from 0 on, below 1."),
         ({"permutations": 3}, "permutations: 3; level 0.05 needs at least 19."),
     ],

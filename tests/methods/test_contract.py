@@ -21,6 +21,8 @@ import fairview as fv
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
+    from fairview.arguments import shortened
+    from fairview.methods.expected import expected_words
     from fairview.methods.network_method import NetworkMethod
     from fairview.methods.registry import METHODS
     from fairview.methods.settings import check_settings, settings_model
@@ -226,9 +228,9 @@ WRONG = {
     "operator": ["avg"],
     "self_loops": [-1.0, float("nan")],
     "hidden": [0, 2.5, True],
-    "depth": [0],
+    "depth": [0, 10**6],
     "dropout": [1.0, -0.1],
-    "views": [0],
+    "views": [0, 10**4],
     "temperature": [0.0, float("inf")],
     "mask": ["medium"],
     "feature_masks": ["yes", 1],
@@ -245,7 +247,7 @@ WRONG = {
     "encoder_updates": [("nobody",), "classifier"],
     "sensitive_nodes": ["val"],
     "adversary_sample": [0],
-    "epochs": [0],
+    "epochs": [0, 10**9],
     "selection_weight": [-1.0],
     "patience": [0],
     "path": ["fast"],
@@ -286,7 +288,34 @@ def test_values_out_of_range_are_refused_by_name(name, graph):
     for field, value in tried:
         with pytest.raises(fv.InputError) as caught:
             CLASSES[name](**{field: value}).fit(graph)
-        assert str(caught.value).startswith(f"{CLASSES[name].__name__}: {field}={value!r}: "), (field, value)
+        said = f"{CLASSES[name].__name__}: {field}={value!r}"
+        assert str(caught.value).startswith((f"{said}; ", f"{said}: ")), (field, value)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_parameter_refuses_wrong_types_and_absurd_sizes_in_plain_words(name):
+    """No parameter takes any object, not a number, or a number of rounds, nodes or layers without an end."""
+    method = CLASSES[name]
+    for field, about in settings_model(method).model_fields.items():
+        expected = expected_words(about.rebuild_annotation())
+        wrong: list[Any] = [object(), b"x", {1}, float("nan"), float("-inf"), 1j]
+        wrong += [True] if "number" in expected else []
+        wrong += [10**31, -(10**30), 1e300, "3"] if "number" in expected else [3]
+        wrong += [None] if "None" not in expected else []
+        for value in wrong:
+            with pytest.raises(fv.InputError) as caught:
+                check_settings(method, {field: value})
+            message = f"{method.__name__}: {field}={shortened(value)}; expected {expected}."
+            assert str(caught.value) == message, (field, value)
+
+
+def test_a_number_of_numpy_is_told_how_to_become_one_of_pythons():
+    with pytest.raises(fv.InputError) as caught:
+        check_settings(fv.Vanilla, {"hidden": np.int64(4)})
+    assert str(caught.value) == (
+        "Vanilla: hidden=np.int64(4); expected a whole number, at least 1 and at most 65,536. Turn it into a Python "
+        "number: value.item()."
+    )
 
 
 def test_every_wrong_parameter_is_named_at_once(graph):

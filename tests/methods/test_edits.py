@@ -197,7 +197,7 @@ def test_directed_links_stay_directed(graph):
     [("masked_channels", -1), ("edge_threshold", 0.0), ("edge_threshold", 1.5), ("hops", -1), ("neighbour_share", 1.1)],
 )
 def test_values_out_of_range(graph, name, value):
-    with pytest.raises(fv.InputError, match=rf"^EDITS: {name}={value}: "):
+    with pytest.raises(fv.InputError, match=rf"^EDITS: {name}={value}; "):
         fitted(graph, **{name: value})
 
 

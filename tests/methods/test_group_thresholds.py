@@ -217,7 +217,10 @@ def test_settings_that_do_not_fit_each_other(settings, message, graph):
 
 
 def test_wrong_settings_of_the_model_are_named(graph):
-    with pytest.raises(fv.InputError, match=r"^LogisticRegression: inverse_penalty=0\.0: "):
+    with pytest.raises(
+        fv.InputError,
+        match=r"^LogisticRegression: inverse_penalty=0\.0; expected a number, above 0 and at most 1e\+30\.$",
+    ):
         fv.GroupThresholds(model_settings={"inverse_penalty": 0.0}).fit(graph)
 
 

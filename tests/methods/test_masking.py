@@ -99,5 +99,5 @@ def test_more_channels_than_there_are_is_refused(graph):
     ("field", "value"), [("strategy", "S3"), ("top_k", -1), ("top_k", 2.5), ("hops", 0)], ids=lambda value: str(value)
 )
 def test_values_out_of_range_are_refused_by_name(graph, field, value):
-    with pytest.raises(fv.InputError, match=rf"^Masking: {field}={value!r}: "):
+    with pytest.raises(fv.InputError, match=rf"^Masking: {field}={value!r}; "):
         make(**{field: value}).fit(graph)

@@ -246,5 +246,5 @@ def test_a_saved_model_holds_nothing_that_only_training_needs(graph):
 )
 def test_values_out_of_range_are_refused(field, value, graph):
     assert field in settings_model(NIFTY).model_fields
-    with pytest.raises(fv.InputError, match=rf"^NIFTY: {field}={value!r}: "):
+    with pytest.raises(fv.InputError, match=rf"^NIFTY: {field}={value!r}; "):
         NIFTY(**{field: value}).fit(graph)

@@ -73,7 +73,9 @@ def test_an_instance_with_a_model_inside_is_compared_by_its_settings(graph, tmp_
 
 
 def test_wrong_settings_of_the_model_inside_are_found_before_the_work():
-    with pytest.raises(fv.InputError, match=r"^Vanilla: epochs=0: "):
+    with pytest.raises(
+        fv.InputError, match=r"^Vanilla: epochs=0; expected a whole number, at least 1 and at most 1,000,000\.$"
+    ):
         plan(
             ["group-thresholds"],
             ["gcn"],

@@ -122,10 +122,10 @@ def test_all_problems_of_a_request_are_said_at_once(few):
         "utility: no utility 'accurate'. Did you mean 'accuracy'?",
         "population: 'all'; expected 'new' or 'graph'.",
         "give trials or minutes, not both.",
-        "trials: -1; expected a whole number, 0 or more.",
-        "seed: -1; expected a whole number, at least 0.",
-        "minutes: -2; expected more than 0.",
-        "workers: 0; expected at least 1.",
+        "trials: -1; expected a whole number, at least 0.",
+        "seed: -1; expected a whole number, at least 0 and below 2**64.",
+        "minutes: -2; expected a number above 0.",
+        "workers: 0; expected a whole number, at least 1.",
         "no encoder 'gcnn'. Did you mean 'gcn'?",
         "methods: majority answer declares no search_space, so that there is nothing to try. Give its class one, a "
         "dictionary from parameters to values, or leave it out.",
@@ -142,8 +142,8 @@ def test_a_request_that_leaves_nothing_to_try_is_refused(few):
             {"methods": "logistic-regression", "trials": 0},
             "trials: 0; without the method 'parity' there is nothing to try.",
         ),
-        ({"trials": 2.5}, "trials: 2.5; expected a whole number, 0 or more."),
-        ({"seed": 1.5}, "seed: 1.5; expected a whole number, at least 0."),
+        ({"trials": 2.5}, "trials: 2.5; expected a whole number, at least 0."),
+        ({"seed": 1.5}, "seed: 1.5; expected a whole number, at least 0 and below 2**64."),
     ]:
         with pytest.raises(fv.InputError) as caught:
             fv.tune(few, max_gap=0.1, **wrong)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -13,6 +12,7 @@ import typer
 from fairview._version import __version__
 from fairview.cli import audit, check, compare, datasets, demo, env, paper, predict, report, speed, train, tune, verify
 from fairview.cli.output import never_fail_to_print, printable
+from fairview.cli.streams import outlive_readers
 from fairview.errors import FairviewError, for_command_line
 from fairview.log import shown_on_stderr
 
@@ -66,6 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug, verbose = "--debug" in given, not {"--verbose", "-v"}.isdisjoint(given)
     given = [argument for argument in given if argument not in ("--debug", "--verbose", "-v")]
+    outlive_readers()
     never_fail_to_print()
     try:
         with shown_on_stderr() if verbose else nullcontext():
@@ -91,9 +92,6 @@ def _report(error: Exception) -> int:
     if isinstance(error, typer.Abort):
         _say("interrupted.")
         return 130
-    if isinstance(error, BrokenPipeError):  # `fairview datasets | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     if isinstance(error, OSError):
         _say(f"{error.filename or 'file system'}: {error.strerror or error}.")
         return 1

@@ -279,8 +279,8 @@ class NodeGraph(Rebuilt):
             return np.ones(self.num_nodes, dtype=np.bool_)
         try:
             return self.splits[name]
-        except KeyError:
-            raise InputError(f"no split '{name}'.{did_you_mean(name, [*self.splits, 'all'])}") from None
+        except (KeyError, TypeError):
+            raise InputError(f"no split '{name}'.{did_you_mean(str(name), [*self.splits, 'all'])}") from None
 
     def homophily(self) -> Metric:
         """The share of edges that join two nodes of the same sensitive group (χ in the paper; no self-loops).

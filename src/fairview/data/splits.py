@@ -14,7 +14,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from fairview.arguments import require_seed, require_whole
 from fairview.data.graph import SPLIT_NAMES, BoolArray, NodeGraph
+from fairview.data.graph_argument import require_graph
 from fairview.errors import InputError, Problems, some
 from fairview.groups import UNKNOWN
 
@@ -94,6 +96,7 @@ def stratified_splits(
         >>> bool((first["train"] == second["train"]).all())
         False
     """
+    require_graph(graph, "stratified_splits")
     _check_request(graph, repeats, seed, (train, val, test))
     cap = None if train_labels is None else _half(train_labels)
     splits = []
@@ -197,10 +200,10 @@ def _half(train_labels: int) -> int:
 
 def _check_request(graph: NodeGraph, repeats: int, seed: int, fractions: tuple[float, float, float]) -> None:
     problems = Problems()
-    if repeats < 1:
-        problems.add(f"repeats: {repeats}; expected at least 1.")
-    if seed < 0:
-        problems.add(f"seed: {seed}; expected a whole number, at least 0.")
+    with problems.collecting():
+        require_whole(repeats, "repeats", least=1)
+    with problems.collecting():
+        require_seed(seed)
     train, val, test = fractions
     sums_to_one = math.isclose(train + val + test, 1.0, abs_tol=1e-9)
     if not sums_to_one or not train > 0 or not val >= 0 or not test >= 0:

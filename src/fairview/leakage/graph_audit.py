@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fairview.arguments import require_number, require_seed, require_whole
 from fairview.data.graph import NodeGraph
+from fairview.data.graph_argument import require_graph
 from fairview.errors import InputError, did_you_mean
+from fairview.isolation import isolated
 from fairview.leakage.cross_validation import NORMAL_QUANTILE, SAMPLE, CrossValidated
 from fairview.leakage.findings import ChannelFinding, GraphAudit, ProbeFinding
 from fairview.leakage.hidden_columns import hidden_findings
@@ -36,6 +39,7 @@ Array = npt.NDArray[np.float64]
 Probed = tuple[int, str, CrossValidated | Undefined]
 
 
+@isolated()
 def audit(
     graph: NodeGraph,
     *,
@@ -71,12 +75,14 @@ def audit(
         >>> audit(synthetic_graph(2000, seed=1), permutations=99, probes=False).leaking
         ('leak_strong',)
     """
+    require_graph(graph, "audit")
     chosen = _operator(operator)
     check_permutations(permutations, level)
-    if not 1 <= hops <= MOST_HOPS:
-        raise InputError(f"hops: {hops}; expected 1 to {MOST_HOPS}.")
+    require_whole(hops, "hops", least=1, most=MOST_HOPS)
+    require_number(innocuous, "innocuous", correlation := "a correlation from 0 on, below 1")
     if not 0 <= innocuous < 1:
-        raise InputError(f"innocuous: {innocuous}; expected a correlation from 0 on, below 1.")
+        raise InputError(f"innocuous: {innocuous}; expected {correlation}.")
+    require_seed(seed)
     read = hidden_findings(graph, hidden or {}, hops=hops, seed=seed)
     undefined: dict[str, str] = {}
     try:

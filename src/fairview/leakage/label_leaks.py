@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from fairview.arguments import require_number
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError
 from fairview.leakage.cross_validation import cross_validated_auc
@@ -35,8 +36,9 @@ def label_leaks(graph: NodeGraph, *, threshold: float = 0.95, seed: int = 0) -> 
 
     Channels in the order of their AUC, the highest first. Undefined with fewer than 20 nodes of a class.
     """
+    require_number(threshold, "label_leak_threshold", auc := "an AUC of 0.5 or more, below 1")
     if not 0.5 <= threshold < 1:
-        raise InputError(f"label_leak_threshold: {threshold}; expected an AUC of 0.5 or more, below 1.")
+        raise InputError(f"label_leak_threshold: {threshold}; expected {auc}.")
     leaks = []
     with track("Looking for label leaks", total=graph.num_channels) as advance:
         for column, name in enumerate(graph.channels):

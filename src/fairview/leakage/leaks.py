@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from fairview.arguments import require_number, require_whole
 from fairview.data.adjacency import Adjacency
 from fairview.errors import InputError
 from fairview.progress import track
@@ -142,9 +143,11 @@ def shuffled_correlations(
 
 def check_permutations(permutations: int, level: float) -> None:
     """Enough shuffles for a p-value to get down to the level."""
+    require_number(level, "level", share := "a share between 0 and 1, such as 0.05")
     if not 0 < level < 1:
-        raise InputError(f"level: {level}; expected a share between 0 and 1, such as 0.05.")
+        raise InputError(f"level: {level}; expected {share}.")
     least = math.ceil(round(1 / level, 6)) - 1
+    require_whole(permutations, "permutations", least=1)
     if permutations < least:
         raise InputError(f"permutations: {permutations:,}; level {level:g} needs at least {least:,}.")
 

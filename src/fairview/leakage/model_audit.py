@@ -10,8 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from torch import nn
 
+from fairview.arguments import require_seed
 from fairview.data.graph import NodeGraph
+from fairview.data.graph_argument import require_graph
 from fairview.errors import InputError, quoted
+from fairview.isolation import isolated
 from fairview.leakage.json_record import json_record
 from fairview.leakage.outcomes import GroupOutcomes, group_outcomes
 from fairview.leakage.probe import PROBES, probe_auc
@@ -19,7 +22,7 @@ from fairview.leakage.score_curves import Calibration, Roc, ScoreHistogram, cali
 from fairview.leakage.theorem2 import Theorem2, theorem2
 from fairview.leakage.threshold_curve import ThresholdCurve, threshold_curve
 from fairview.methods.constant import Constant
-from fairview.methods.contract import Method
+from fairview.methods.contract import Method, require_model
 from fairview.methods.evaluate import evaluate
 from fairview.methods.fitted import Fitted
 from fairview.methods.registry import name_of, needs_group
@@ -145,6 +148,7 @@ class ModelAudit:
         return model_audit_html(self)
 
 
+@isolated()
 def audit_model(
     model: Method,
     graph: NodeGraph,
@@ -172,6 +176,9 @@ def audit_model(
         >>> audit_model(fv.Constant().fit(graph), graph).groups[0].selection_rate
         1.000 [0.976, 1.000]
     """
+    require_graph(graph, "audit_model")
+    require_model(model, "audit_model")
+    require_seed(seed)
     method = _method_name(model)
     compared = _compared(model, graph, plain, others or {})
     rows = {name: evaluate(one, graph, split=split, intervals=True) for name, one in compared}

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict
 
+from fairview.arguments import shortened
 from fairview.data.graph import NodeGraph
 from fairview.data.tables.recipe import Recipe
 from fairview.errors import InputError, option, quoted
@@ -97,6 +98,17 @@ def channels_seen(graph: NodeGraph, sensitive_channels: bool) -> tuple[str, ...]
     return tuple(name for name in graph.channels if name not in hidden)
 
 
+def channels_to_learn_from(graph: NodeGraph, sensitive_channels: bool) -> tuple[str, ...]:
+    """The channels that a model looks at, at least one."""
+    seen = channels_seen(graph, sensitive_channels)
+    if seen:
+        return seen
+    if graph.channels:
+        remedy = f"pass more channels, or {option('sensitive_channels', True)}"
+        raise InputError(f"fit: the graph has no channel but those of the sensitive attribute; {remedy}.")
+    raise InputError("fit: the graph has 0 channels; expected at least one, because a model learns from features.")
+
+
 def features_like(graph: NodeGraph, channels: tuple[str, ...]) -> npt.NDArray[np.float32]:
     """The features in the order that a model was fitted with, matched by name; other channels are left out."""
     if graph.channels == channels:
@@ -147,6 +159,13 @@ def groups_like(graph: NodeGraph, facts: Facts, method: str) -> npt.NDArray[np.i
     place = {name: code for code, name in enumerate(facts.groups)}
     codes = np.array([place.get(name, UNKNOWN) for name in graph.groups] + [UNKNOWN], dtype=np.intp)
     return codes[graph.sensitive]  # the unknown ones, -1, find the last
+
+
+def require_model(model: object, name: str) -> None:
+    """Something that predicts: a fitted model, and no class of one."""
+    if isinstance(model, type) or not callable(getattr(model, "predict_proba", None)):
+        given = f"the class {model.__name__}" if isinstance(model, type) else shortened(model)
+        raise InputError(f"{name}: {given}; expected a fitted model, such as fv.Parity().fit(graph).")
 
 
 def require_fitted(model: object) -> None:

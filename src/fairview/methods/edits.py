@@ -21,6 +21,7 @@ from fairview.errors import InputError, quoted
 from fairview.groups import UNKNOWN
 from fairview.methods.contract import features_like, links_like
 from fairview.methods.fitted import Links
+from fairview.methods.parameters import Channels, Hops
 from fairview.methods.plain import PLAIN_SPACE
 from fairview.methods.vanilla import Vanilla, VanillaNetwork
 from fairview.nn.pruning import LinkPruning
@@ -53,9 +54,9 @@ class EDITS(Vanilla):
 
     search_space: ClassVar[Mapping[str, Sequence[Any]]] = {**PLAIN_SPACE, "masked_channels": (2, 4, 6)}
 
-    masked_channels: Annotated[int, Field(ge=0)] = 4
+    masked_channels: Channels = 4
     edge_threshold: Annotated[float, Field(gt=0, le=1)] | None = 0.25
-    hops: Annotated[int, Field(ge=0, le=100)] = 2
+    hops: Hops = 2
     neighbour_share: Annotated[float, Field(ge=0, le=1)] = 0.5
     sensitive_nodes: Literal["all", "train"] = "all"
 

@@ -3,29 +3,51 @@
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
+from fairview.arguments import require_number
 from fairview.data.graph import NodeGraph
+from fairview.data.graph_argument import require_graph
 from fairview.errors import FairviewError, InputError, did_you_mean
+from fairview.isolation import isolated
 from fairview.methods.contract import Facts, Probabilities, require_fitted
 from fairview.methods.parameters import document_parameters
 from fairview.methods.same_reading import checked_reading
+from fairview.training.machine import memory_errors
 from fairview.training.state import State
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def guarded(function: Function) -> Function:
+    """A method of a model that takes a graph and nothing else for one, and does not depend on the caller's settings."""
+    takes_graph = "graph" in inspect.signature(function).parameters
+
+    @functools.wraps(function)
+    def run(self: Any, *arguments: Any, **named: Any) -> Any:
+        if takes_graph and (arguments or "graph" in named):
+            require_graph(arguments[0] if arguments else named["graph"], function.__name__)
+        with isolated(), memory_errors():
+            return function(self, *arguments, **named)
+
+    return cast("Function", run)
 
 
 class Estimator(ABC):
     """Base of all methods, in scikit-learn's manner: keyword parameters, `fit`, fitted attributes that end in `_`.
 
     A method needs `fit` and `predict_proba`. To be saved it also needs `facts_`, set in `fit` to
-    `Facts.of(graph)`, and `tensors` and `restore`, which turn what was learnt into tensors and back.
+    `Facts.of(graph)`, and `tensors` and `restore`, which turn what was learnt into tensors and back. Public methods of
+    a subclass are `guarded`: they give the same bits whatever the caller's program has set.
     """
 
     facts_: Facts
@@ -41,6 +63,9 @@ class Estimator(ABC):
         document_parameters(cls)
         if "predict_proba" in vars(cls):
             cls.predict_proba = checked_reading(cls.predict_proba)  # type: ignore[method-assign]
+        for name, function in list(vars(cls).items()):
+            if inspect.isfunction(function) and not name.startswith("_") and name not in inspect.get_annotations(cls):
+                setattr(cls, name, guarded(function))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - scikit-learn's signature
         """The parameters by name."""
@@ -78,6 +103,7 @@ class Estimator(ABC):
     def predict_proba(self, graph: NodeGraph) -> Probabilities:
         """Probabilities of the negative and the positive class, (n, 2)."""
 
+    @guarded
     def predict(self, graph: NodeGraph) -> npt.NDArray[np.int8]:
         """1 where the positive class has a probability above the threshold, one half unless another was set, else 0."""
         return (self.predict_proba(graph)[:, 1] > self.threshold_).astype(np.int8)
@@ -96,9 +122,9 @@ class Estimator(ABC):
             (527, 215)
         """
         require_fitted(self)
-        given: object = threshold  # from a file, or a user without a type checker
-        if not isinstance(given, int | float | np.floating) or not 0 <= threshold < 1:
-            raise InputError(f"threshold: {threshold!r}; expected a number from 0 to 1, below 1.")
+        require_number(threshold, "threshold", expected := "a number from 0 to 1, below 1")
+        if not 0 <= threshold < 1:
+            raise InputError(f"threshold: {threshold!r}; expected {expected}.")
         other = copy.copy(self)
         other.threshold_ = float(threshold)
         return other

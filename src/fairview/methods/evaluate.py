@@ -6,12 +6,15 @@ import numpy as np
 import numpy.typing as npt
 
 from fairview.data.graph import NodeGraph
+from fairview.data.graph_argument import require_graph
 from fairview.data.splits import with_default_split
 from fairview.errors import InputError
-from fairview.methods.contract import Method
+from fairview.isolation import isolated
+from fairview.methods.contract import Method, require_model
 from fairview.metrics.evaluation import Evaluation, Evaluator
 
 
+@isolated()
 def evaluate(model: Method, graph: NodeGraph, *, split: str = "test", intervals: bool = False) -> Evaluation:
     """Utility, gaps and per-group counts of a model on the labelled nodes of a split.
 
@@ -28,6 +31,8 @@ def evaluate(model: Method, graph: NodeGraph, *, split: str = "test", intervals:
         >>> found["accuracy"], found["statistical_parity_gap"]
         (0.7, 0.0)
     """
+    require_graph(graph, "evaluate")
+    require_model(model, "evaluate")
     probabilities = np.asarray(model.predict_proba(graph))
     if probabilities.shape != (graph.num_nodes, 2):
         raise InputError(
@@ -38,10 +43,12 @@ def evaluate(model: Method, graph: NodeGraph, *, split: str = "test", intervals:
     return evaluate_scores(probabilities[:, 1], graph, split=split, intervals=intervals, threshold=threshold)
 
 
+@isolated()
 def evaluate_scores(
     scores: npt.ArrayLike, graph: NodeGraph, *, split: str = "test", intervals: bool = False, threshold: float = 0.5
 ) -> Evaluation:
     """The same for scores of your own, one per node of the graph; above `threshold` counts as positive."""
+    require_graph(graph, "evaluate_scores")
     graph, _ = with_default_split(graph)
     values = np.asarray(scores)
     if values.shape != (graph.num_nodes,):

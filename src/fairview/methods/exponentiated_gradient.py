@@ -17,9 +17,10 @@ from scipy.special import expit
 
 from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
-from fairview.methods.contract import Facts, Probabilities, channels_seen, features_like, require_fitted
+from fairview.methods.contract import Facts, Probabilities, channels_to_learn_from, features_like, require_fitted
 from fairview.methods.estimator import Estimator, require_like
 from fairview.methods.fairlearn_data import Constraint, fairlearn_module, quiet, rows_with_groups
+from fairview.methods.parameters import Rate
 from fairview.methods.settings import check_settings
 from fairview.training.state import State
 
@@ -54,7 +55,7 @@ class ExponentiatedGradient(Estimator):
 
     constraint: Constraint = "statistical_parity"
     difference_bound: Annotated[float, Field(gt=0, le=1)] = 0.01
-    inverse_penalty: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    inverse_penalty: Rate = 1.0
     max_iterations: Annotated[int, Field(ge=2, le=10_000)] = 50
     sensitive_channels: bool = False
 
@@ -65,7 +66,7 @@ class ExponentiatedGradient(Estimator):
         check_settings(type(self), self.get_params(deep=False))
         reductions = fairlearn_module("reductions", type(self).__name__)
         graph, notes = with_default_split(graph)
-        channels = channels_seen(graph, self.sensitive_channels)
+        channels = channels_to_learn_from(graph, self.sensitive_channels)
         rows = rows_with_groups(graph, self.constraint, type(self).__name__)
         features = features_like(graph, channels)[rows].astype(np.float64)
         scaler = StandardScaler().fit(features)

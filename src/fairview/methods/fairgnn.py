@@ -20,7 +20,7 @@ from fairview.data.graph import NodeGraph
 from fairview.errors import InputError
 from fairview.methods.contract import features_like, open_nodes, training_rows
 from fairview.methods.fitted import second_head
-from fairview.methods.parameters import Count, Weight
+from fairview.methods.parameters import Nodes, Weight, Width
 from fairview.methods.plain import PLAIN_SPACE, Plain, PlainNetwork
 from fairview.nn.encoders import EncoderSpec
 from fairview.nn.inputs import GraphInputs
@@ -54,12 +54,12 @@ class FairGNN(Plain):
         "adversary_weight": (0.01, 0.1, 1.0),
     }
 
-    hidden: Count = 32
+    hidden: Width = 32
     selection: Literal["loss", "score"] = "score"
     covariance_weight: Weight = 4.0
     adversary_weight: Weight = 0.01
-    known_sensitive: Count | None = 200
-    labels: Count | None = None
+    known_sensitive: Nodes | None = 200
+    labels: Nodes | None = None
 
     def _network(self, graph: NodeGraph) -> FairGNNNetwork:
         if self.labels is not None:

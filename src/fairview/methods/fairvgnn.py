@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError
 from fairview.methods.fitted import second_head
-from fairview.methods.parameters import Count, Rate, Steps, Weight
+from fairview.methods.parameters import Few, Nodes, Rate, Steps, Weight
 from fairview.methods.penalised import GroupDistance, Penalised, PenalisedNetwork
 from fairview.methods.presets import preset_settings
 from fairview.nn.losses import balanced_weights, discriminator_loss, generator_loss, masking_price
@@ -95,7 +95,7 @@ class FairVGNN(Penalised):
     """The same with the distance in place of the discriminator, which is not in the paper."""
 
     discriminator: Literal["adversarial", "energy"] = "adversarial"
-    views: Count = 10
+    views: Few = 10
     temperature: Rate = 1.0
     mask: Literal["soft", "hard"] = "soft"
     feature_masks: bool = True
@@ -114,7 +114,7 @@ class FairVGNN(Penalised):
     discriminator_encoder_mode: Literal["train", "eval"] = "train"
     balanced_discriminator: bool = True
     sensitive_nodes: Literal["all", "train"] = "all"
-    adversary_sample: Count | None = None
+    adversary_sample: Nodes | None = None
     predict_from: Literal["logits", "view"] = "logits"
 
     @classmethod

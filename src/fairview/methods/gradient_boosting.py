@@ -17,7 +17,14 @@ from scipy.special import expit, logit
 
 from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
-from fairview.methods.contract import Facts, Probabilities, channels_seen, features_like, require_fitted, training_rows
+from fairview.methods.contract import (
+    Facts,
+    Probabilities,
+    channels_to_learn_from,
+    features_like,
+    require_fitted,
+    training_rows,
+)
 from fairview.methods.estimator import Estimator, require_like
 from fairview.methods.settings import check_settings
 from fairview.training.state import State
@@ -53,7 +60,7 @@ class GradientBoosting(Estimator):
 
         check_settings(type(self), self.get_params(deep=False))
         graph, notes = with_default_split(graph)
-        channels = channels_seen(graph, self.sensitive_channels)
+        channels = channels_to_learn_from(graph, self.sensitive_channels)
         rows = training_rows(graph)
         model = GradientBoostingClassifier(
             n_estimators=self.trees,

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
-from pydantic import Field
 from scipy.special import expit
 
 from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
-from fairview.methods.contract import Facts, Probabilities, channels_seen, features_like, require_fitted, training_rows
+from fairview.methods.contract import (
+    Facts,
+    Probabilities,
+    channels_to_learn_from,
+    features_like,
+    require_fitted,
+    training_rows,
+)
 from fairview.methods.estimator import Estimator, require_like
+from fairview.methods.parameters import Rate
 from fairview.methods.settings import check_settings
 from fairview.training.state import State
 
@@ -30,7 +37,7 @@ class LogisticRegression(Estimator):
 
     search_space: ClassVar[Mapping[str, Sequence[Any]]] = {"inverse_penalty": (0.01, 0.1, 1.0, 10.0)}
 
-    inverse_penalty: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    inverse_penalty: Rate = 1.0
     sensitive_channels: bool = True
 
     def fit(self, graph: NodeGraph) -> Self:
@@ -39,7 +46,7 @@ class LogisticRegression(Estimator):
 
         check_settings(type(self), self.get_params(deep=False))
         graph, notes = with_default_split(graph)
-        channels = channels_seen(graph, self.sensitive_channels)
+        channels = channels_to_learn_from(graph, self.sensitive_channels)
         rows = training_rows(graph)
         features = features_like(graph, channels)[rows].astype(np.float64)
         scaler = StandardScaler().fit(features)

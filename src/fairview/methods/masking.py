@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from fairview.data.graph import NodeGraph
-from fairview.methods.parameters import Count, Steps
+from fairview.methods.parameters import Channels, Depth
 from fairview.methods.plain import PLAIN_SPACE
 from fairview.methods.vanilla import Vanilla, VanillaNetwork
 from fairview.propagation.mask_by_correlation import Strategy, mask_by_correlation
@@ -31,8 +31,8 @@ class Masking(Vanilla):
     search_space: ClassVar[Mapping[str, Sequence[Any]]] = {**PLAIN_SPACE, "top_k": (1, 2, 4, 8)}
 
     strategy: Strategy = "S2"
-    top_k: Steps = 4
-    hops: Count = 1
+    top_k: Channels = 4
+    hops: Depth = 1
 
     def _network(self, graph: NodeGraph) -> MaskingNetwork:
         return MaskingNetwork(self, graph)

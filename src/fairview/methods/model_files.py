@@ -18,8 +18,10 @@ import safetensors.torch
 import torch
 
 from fairview._version import __version__
+from fairview.arguments import require_folder
 from fairview.atomic import write_atomic
 from fairview.errors import FairviewError, InputError, ModelFileError, flag, in_one_line, placeholder
+from fairview.isolation import isolated
 from fairview.manifest import check_recorded
 from fairview.methods.contract import Facts
 from fairview.methods.encoder_spec import Encoder as EncoderLike
@@ -47,13 +49,14 @@ def save_model(model: Estimator, folder: str | Path) -> None:
 
     Over an old model, the new tensors wait beside the old ones until the new JSON, which names their sha256, is there.
     """
+    folder = require_folder(folder, "save")
     payload, document = model_content(model)
-    tensors, about = Path(folder) / "model.safetensors", Path(folder) / "model.json"
+    tensors, about = folder / "model.safetensors", folder / "model.json"
     if not about.exists():
         write_atomic(tensors, payload)
         write_atomic(about, document)
         return
-    waiting = Path(folder) / WAITING
+    waiting = folder / WAITING
     if waiting.exists() and _is_payload_of(about, waiting):  # a save was killed just before its last step
         _replace(waiting, tensors)
     write_atomic(waiting, payload)
@@ -106,6 +109,7 @@ def check_saveable(model: object) -> None:
         )
 
 
+@isolated()
 def load_model(
     folder: str | Path,
     *,
@@ -127,7 +131,7 @@ def load_model(
     Raises:
         ModelFileError: a file is missing, damaged, changed, or from a newer version.
     """
-    folder = Path(folder)
+    folder = require_folder(folder, "load_model")
     content, payload = _read(folder / "model.json"), _read(folder / "model.safetensors")
     document = checked(content, folder / "model.json")
     if (folder / WAITING).is_file() and _is_payload_of(folder / "model.json", folder / WAITING):

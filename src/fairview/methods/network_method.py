@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from pydantic import Field
 from torch import nn
 
@@ -17,11 +16,19 @@ from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
 from fairview.errors import InputError, ModelFileError
 from fairview.log import note, warn
-from fairview.methods.contract import Facts, Probabilities, check_trainable, features_like, links_like, require_fitted
+from fairview.methods.contract import (
+    Facts,
+    Probabilities,
+    channels_to_learn_from,
+    check_trainable,
+    features_like,
+    links_like,
+    require_fitted,
+)
 from fairview.methods.estimator import Estimator
 from fairview.methods.fitted import Fitted, Links, encoder_modules
 from fairview.methods.network import Network
-from fairview.methods.parameters import Count, Seed, Threads, Weight
+from fairview.methods.parameters import Depth, Rounds, Seed, Threads, Weight, Width
 from fairview.methods.settings import check_settings
 from fairview.nn.encoders import EncoderKind
 from fairview.nn.paths import PathKind
@@ -30,7 +37,7 @@ from fairview.propagation.node_order import neighbours_together
 from fairview.propagation.operators import OperatorKind
 from fairview.training.kept_memory import memory_kept
 from fairview.training.loop import Loop, Progress
-from fairview.training.machine import check_device, torch_threads
+from fairview.training.machine import check_device, threads_of_machine, torch_threads
 from fairview.training.randomness import isolated_randomness
 from fairview.training.selection import Rule, SelectionRule
 from fairview.training.state import State
@@ -50,8 +57,8 @@ class NetworkMethod(Estimator):
         encoder: `gcn`, `gin`, `sage`, `mlp`, or any module with `forward(x, edge_index)`.
         operator: what the encoder propagates with, `gcn`, `mean` or `sum`; by default its own.
         self_loops: how many each node gets; for GIN, 1 + eps.
-        hidden: width of the encoder.
-        depth: layers of the encoder; by default one, two for SAGE.
+        hidden: width of the encoder, at most 65,536.
+        depth: layers of the encoder, at most 64; by default one, two for SAGE.
         dropout: rate between the encoder's layers.
         sensitive_channels: False leaves the channels of the sensitive attribute out of the features.
         epochs: number of training epochs.
@@ -70,13 +77,13 @@ class NetworkMethod(Estimator):
     encoder: EncoderKind | nn.Module = "gcn"
     operator: OperatorKind | None = None
     self_loops: Weight = 1.0
-    hidden: Count = 16
-    depth: Count | None = None
+    hidden: Width = 16
+    depth: Depth | None = None
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.5
     sensitive_channels: bool = True
-    epochs: Count = 200
+    epochs: Rounds = 200
     selection_weight: Weight = 1.0
-    patience: Count | None = None
+    patience: Rounds | None = None
     path: PathKind = "auto"
     precision: Literal["float32", "float64"] = "float32"
     device: str = "cpu"
@@ -99,6 +106,7 @@ class NetworkMethod(Estimator):
         check_device(self.device)
         graph, notes = with_default_split(graph)
         check_trainable(graph)
+        channels_to_learn_from(graph, self.sensitive_channels)
         with (
             track(f"Fitting {type(self).__name__}", total=self.epochs) as advance,
             torch_threads(self.thread_count(graph)),
@@ -136,7 +144,7 @@ class NetworkMethod(Estimator):
         """As given, or by the size of the problem: where a step is short, a second thread only gets in the way."""
         if self.threads is not None:
             return self.threads
-        return torch.get_num_threads() if self._leaves_cache(graph) else 1
+        return threads_of_machine() if self._leaves_cache(graph) else 1
 
     def _laid_out(self, graph: NodeGraph) -> NodeGraph:
         """The graph as training sees it: neighbours near each other in memory, where that matters (docs/adr/0013).

@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from fairview.data.graph import NodeGraph
 from fairview.methods.contract import features_like, training_rows
-from fairview.methods.parameters import Count, Rate, Share
+from fairview.methods.parameters import Rate, Share, Width
 from fairview.methods.plain import Plain, PlainNetwork
 from fairview.metrics.evaluation import Evaluation
 from fairview.nn.inputs import GraphInputs
@@ -66,7 +66,7 @@ class NIFTY(Plain):
 
     learning_rate: Rate = 0.01
     selection: Literal["loss", "score"] = "loss"
-    projection: Count = 16
+    projection: Width = 16
     similarity_weight: Share = 0.6
     similarity_nodes: Literal["train", "all"] = "train"
     feature_rate: Share = 0.1

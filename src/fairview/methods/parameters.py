@@ -8,13 +8,21 @@ from typing import Annotated
 
 from pydantic import Field
 
-Count = Annotated[int, Field(ge=1)]
-Steps = Annotated[int, Field(ge=0)]
+from fairview.arguments import SEEDS
+
+Rounds = Annotated[int, Field(ge=1, le=1_000_000)]
+Steps = Annotated[int, Field(ge=0, le=10_000)]
+Few = Annotated[int, Field(ge=1, le=1_000)]
+Nodes = Annotated[int, Field(ge=1, le=100_000_000)]
+Channels = Annotated[int, Field(ge=0, le=1_000_000)]
+Hops = Annotated[int, Field(ge=0, le=100)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Rate = Annotated[float, Field(gt=0, le=1e30)]  # what float32 can hold, with room to divide
 Weight = Annotated[float, Field(ge=0, le=1e30)]
 Threads = Annotated[int, Field(ge=1, le=1024)]
-Seed = Annotated[int, Field(ge=0)]
+Seed = Annotated[int, Field(ge=0, lt=SEEDS)]
+Width = Annotated[int, Field(ge=1, le=65_536)]
+Depth = Annotated[int, Field(ge=1, le=64)]  # far beyond it, signals and gradients are lost
 
 
 _SECTION = re.compile(r"^Args:\n((?:    .*\n|\n(?=    ))*)", re.MULTILINE)

@@ -18,10 +18,17 @@ from scipy.special import expit
 from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
 from fairview.errors import InputError, did_you_mean, option, quoted
-from fairview.methods.contract import Facts, Probabilities, channels_seen, features_like, links_like, require_fitted
+from fairview.methods.contract import (
+    Facts,
+    Probabilities,
+    channels_to_learn_from,
+    features_like,
+    links_like,
+    require_fitted,
+)
 from fairview.methods.contributions import Contribution, Contributions
 from fairview.methods.estimator import Estimator, require_like
-from fairview.methods.parameters import Count, Seed, Weight
+from fairview.methods.parameters import Few, Hops, Rate, Rounds, Seed, Weight, Width
 from fairview.methods.parity_features import GraphFeatures, OwnBasis
 from fairview.methods.parity_fitting import SHARED, Fitting, Prepared, make_head
 from fairview.methods.parity_objective import Penalty, Reals
@@ -81,19 +88,19 @@ class Parity(Estimator):
 
     basis: Literal["splines", "raw"] | OwnBasis = "splines"
     knots: Annotated[int, Field(ge=2, le=1000)] = 6
-    hops: Annotated[int, Field(ge=0, le=100)] = 2
+    hops: Hops = 2
     operator: OperatorKind = "mean"
-    self_loops: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
+    self_loops: Weight = 1.0
     head: Literal["linear", "mlp"] = "linear"
-    hidden: Count = 32
-    restarts: Count = 3
-    l2: Annotated[float, Field(gt=0, le=1e30)] = 0.01
+    hidden: Width = 32
+    restarts: Few = 3
+    l2: Rate = 0.01
     penalty: Penalty = "energy"
     statistical_parity_weight: Weight = 3.0
     equal_opportunity_weight: Weight = 0.0
     equalized_odds_weight: Weight = 0.0
     class_balanced: bool = True
-    max_iterations: Count = 200
+    max_iterations: Rounds = 200
     sensitive_channels: bool = False
     seed: Seed = 1
 
@@ -157,12 +164,7 @@ class Parity(Estimator):
         many hops, and every graph with the same channels and links: other splits, labels and groups.
         """
         check_settings(type(self), self.get_params(deep=False))
-        channels = channels_seen(graph, self.sensitive_channels)
-        if not channels:
-            raise InputError(
-                "Parity: the graph has no channel but those of the sensitive attribute; pass more channels, or "
-                f"{option('sensitive_channels', True)}."
-            )
+        channels = channels_to_learn_from(graph, self.sensitive_channels)
         basis: SplineFeatures | OwnBasis
         if isinstance(self.basis, str):
             knots = self.knots if self.basis == "splines" else 0

@@ -18,7 +18,7 @@ from fairview.errors import InputError
 from fairview.methods.contract import open_nodes, training_rows
 from fairview.methods.network import Network
 from fairview.methods.network_method import NetworkMethod
-from fairview.methods.parameters import Count, Share, Weight
+from fairview.methods.parameters import Nodes, Share, Weight
 from fairview.methods.positive_probability import positive_probability
 from fairview.nn.group_distance import DISTANCES, Penalty, group_contrasts
 from fairview.nn.losses import classifier_loss
@@ -48,7 +48,7 @@ class Penalised(NetworkMethod):
     equal_opportunity_weight: Weight = 0.0
     equalized_odds_weight: Weight = 0.0
     penalty_ramp: Share = 0.5
-    penalty_sample: Count | None = None
+    penalty_sample: Nodes | None = None
 
     @property
     def penalty_weight(self) -> float:

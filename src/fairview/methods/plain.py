@@ -15,7 +15,7 @@ from torch import nn
 from fairview.data.graph import NodeGraph
 from fairview.methods.network import Network
 from fairview.methods.network_method import NetworkMethod
-from fairview.methods.parameters import Count, Rate, Weight
+from fairview.methods.parameters import Rate, Rounds, Weight
 from fairview.training.adam import Adam
 from fairview.training.selection import LowestLoss, Rule
 
@@ -37,7 +37,7 @@ class Plain(NetworkMethod):
         selection: keep the epoch with the lowest validation `loss`, or the best by the `score` of the fair methods.
     """
 
-    epochs: Count = 1000
+    epochs: Rounds = 1000
     learning_rate: Rate = 0.001
     weight_decay: Weight = 1e-5
     selection: Literal["loss", "score", "objective"] = "loss"

@@ -7,9 +7,12 @@ import inspect
 from contextlib import suppress
 from typing import Any, get_type_hints
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
+from fairview.arguments import shortened
 from fairview.errors import Problems, did_you_mean
+from fairview.methods.expected import expected_words
 
 
 @functools.cache
@@ -48,12 +51,15 @@ def check_settings(method: type, values: dict[str, Any]) -> None:
     try:
         model(**known)
     except ValidationError as error:
-        reasons: dict[str, list[str]] = {}  # a parameter that may be of several kinds has one for each
-        for found in error.errors():
-            reasons.setdefault(str(found["loc"][0]), []).append(found["msg"])
-        for place, texts in reasons.items():
-            given = f"={known[place]!r}" if place in known else ""
-            problems.add(f"{method.__name__}: {place}{given}: {'; or '.join(texts)}.")
+        own: dict[str, list[str]] = {}  # what a check of the method's author says
+        for found in error.errors(include_url=False):
+            words = [found["msg"]] if found["type"] in ("value_error", "assertion_error") else []
+            own[str(found["loc"][0])] = own.get(str(found["loc"][0]), []) + words
+        for place, words in own.items():
+            given = f"={shortened(known[place])}" if place in known else " is not given"
+            wanted = "; ".join(words) or f"expected {expected_words(model.model_fields[place].rebuild_annotation())}"
+            remedy = " Turn it into a Python number: value.item()." if isinstance(known.get(place), np.generic) else ""
+            problems.add(f"{method.__name__}: {place}{given}; {wanted}.{remedy}")
     problems.raise_if_any()
     if callable(check := getattr(method, "check_together", None)):
         check(values)

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from pydantic import Field
 
 from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
@@ -24,7 +23,7 @@ from fairview.methods.contract import Facts, Probabilities, groups_like, require
 from fairview.methods.estimator import Estimator, require_like
 from fairview.methods.fairlearn_data import Constraint, fairlearn_module, quiet, rows_with_groups
 from fairview.methods.logistic_regression import LogisticRegression
-from fairview.methods.parameters import Share
+from fairview.methods.parameters import Rate, Share
 from fairview.methods.settings import check_settings
 from fairview.training.state import State
 
@@ -61,7 +60,7 @@ class ThresholdOptimizer(Estimator):
     constraint: Constraint = "statistical_parity"
     tolerance: Share = 0.0
     objective: Literal["balanced_accuracy", "accuracy"] = "balanced_accuracy"
-    inverse_penalty: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    inverse_penalty: Rate = 1.0
     sensitive_channels: bool = True
 
     @classmethod

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from fairview.arguments import require_number
 from fairview.errors import InputError, did_you_mean
 from fairview.groups import Codes, checked_codes, group_codes
 from fairview.metrics import counts as core
@@ -172,8 +172,7 @@ class Evaluator:
     def _prepare(self, labels: npt.NDArray[np.int8], codes: Codes, groups: tuple[str, ...], threshold: float) -> None:
         if len(codes) != len(labels):
             raise InputError(f"sensitive: {len(codes):,} values for {len(labels):,} labels.")
-        if not math.isfinite(threshold):
-            raise InputError(f"threshold: {threshold}; expected a finite number, such as 0.5 for probabilities.")
+        require_number(threshold, "threshold", "a finite number, such as 0.5 for probabilities")
         self.labels, self.groups, self.threshold = labels, groups, threshold
         self._positive, self._negative = np.flatnonzero(labels == 1), np.flatnonzero(labels == 0)
         self._cell = 4 * (codes.astype(np.int64) + 1) + 2 * labels  # of (group, label, 0); the unknown group is first

@@ -220,6 +220,12 @@ class ForeignEncoder(nn.Module):
 
     def __init__(self, module: nn.Module, channels: int) -> None:
         super().__init__()
+        try:
+            inspect.signature(module.forward).bind("x", "edge_index")
+        except TypeError:
+            raise InputError(
+                f"encoder: {type(module).__name__}; expected a module with forward(x, edge_index) -> (n, hidden)."
+            ) from None
         self.module = module
         self._channels = channels
 

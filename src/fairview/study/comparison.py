@@ -17,11 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairview.arguments import require_folder, require_seed, require_whole
 from fairview.atomic import write_json
 from fairview.data.datasets.registry import DATASETS
 from fairview.data.graph import NodeGraph
+from fairview.data.graph_argument import require_graph
 from fairview.data.splits import with_default_split
 from fairview.errors import InputError, Problems, option
+from fairview.isolation import isolated
 from fairview.locks import folder_lock
 from fairview.manifest import OWN as FILES
 from fairview.manifest import record
@@ -97,6 +100,7 @@ class Comparison:
         return comparison_html(self)
 
 
+@isolated()
 def compare(
     graph: NodeGraph,
     *,
@@ -143,7 +147,8 @@ def compare(
         notice: called after each trial, for progress of your own; by default a bar is drawn.
     """
     end_if_still_starting()
-    folder, (graph, split_notes) = Path(folder), with_default_split(graph)
+    require_graph(graph, "compare")
+    folder, (graph, split_notes) = require_folder(folder), with_default_split(graph)
     methods, encoders = _listed(methods), _listed(encoders)
     _check(graph, seeds, splits, study_seed, workers)
     known = graph.provenance.source if graph.provenance.source in DATASETS else None
@@ -189,11 +194,11 @@ def compare(
 
 def _check(graph: NodeGraph, seeds: int, splits: int, study_seed: int, workers: int | None) -> None:
     problems = Problems()
-    for name, value, least in (("seeds", seeds, 1), ("splits", splits, 1), ("study_seed", study_seed, 0)):
-        if value < least:
-            problems.add(f"{name}: {value}; expected a whole number, at least {least}.")
-    if workers is not None and workers < 1:
-        problems.add(f"workers: {workers}; expected at least 1.")
+    for name, value in {"seeds": seeds, "splits": splits, "workers": 1 if workers is None else workers}.items():
+        with problems.collecting():
+            require_whole(value, name, least=1)
+    with problems.collecting():
+        require_seed(study_seed, "study_seed")
     problems.raise_if_any()
     if splits == 1:
         check_trainable(graph)

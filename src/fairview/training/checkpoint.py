@@ -72,7 +72,8 @@ def load_checkpoint(path: Path, *, identity: str) -> tuple[Progress, State]:
 
 def _is_whole(progress: Progress) -> bool:
     """A history without gaps, of numbers, and a best epoch that is in it."""
-    epochs, best, score = progress.history, progress.best_epoch, progress.best_score
+    read: Any = progress  # from a file: its types are promises
+    epochs, best, score = read.history, read.best_epoch, read.best_score
     return (
         isinstance(epochs, list)
         and [epoch["epoch"] for epoch in epochs] == [*range(1, len(epochs) + 1)]
@@ -81,8 +82,8 @@ def _is_whole(progress: Progress) -> bool:
         and 0 <= best <= len(epochs)
         and isinstance(score, float)
         and not math.isnan(score)
-        and isinstance(progress.left_out, list)
-        and all(isinstance(text, str) for text in progress.left_out)
+        and isinstance(read.left_out, list)
+        and all(isinstance(text, str) for text in read.left_out)
     )
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
+from fairview.arguments import require_number, require_seed, require_whole
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError, Problems, option
 from fairview.groups import UNKNOWN
@@ -47,14 +46,17 @@ def checked_request(
         problems.add(f"{option('population')}: '{population}'; expected 'new' or 'graph'.")
     if trials is not None and minutes is not None:
         problems.add(f"give {option('trials')} or {option('minutes')}, not both.")
-    if trials is not None and (not isinstance(trials, int) or trials < 0):
-        problems.add(f"{option('trials')}: {trials}; expected a whole number, 0 or more.")
-    if not isinstance(seed, int | np.integer) or seed < 0:
-        problems.add(f"{option('seed')}: {seed!r}; expected a whole number, at least 0.")
-    if minutes is not None and not minutes > 0:
-        problems.add(f"{option('minutes')}: {minutes:g}; expected more than 0.")
-    if workers < 1:
-        problems.add(f"{option('workers')}: {workers}; expected at least 1.")
+    if trials is not None:
+        with problems.collecting():
+            require_whole(trials, option("trials"), least=0)
+    with problems.collecting():
+        require_seed(seed, option("seed"))
+    if minutes is not None:
+        with problems.collecting():
+            if require_number(minutes, option("minutes"), "a number above 0") <= 0:
+                problems.add(f"{option('minutes')}: {minutes:g}; expected a number above 0.")
+    with problems.collecting():
+        require_whole(workers, option("workers"), least=1)
     if not methods:
         problems.add(f"{option('methods')}: none are named; expected at least one, such as 'parity'.")
     for encoder in encoders:

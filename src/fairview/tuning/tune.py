@@ -16,9 +16,12 @@ from pathlib import Path
 from typing import Literal
 
 from fairview._version import __version__
+from fairview.arguments import require_folder
 from fairview.data.graph import NodeGraph
+from fairview.data.graph_argument import require_graph
 from fairview.data.splits import with_default_split
 from fairview.errors import InputError
+from fairview.isolation import isolated
 from fairview.locks import folder_lock
 from fairview.methods.encoder_spec import Encoder, encoder_entry
 from fairview.methods.registry import MethodEntry
@@ -39,6 +42,7 @@ Notice = Callable[[int, int, str], None]
 """Called with the steps that are done, the steps in all, and what is under way."""
 
 
+@isolated()
 def tune(
     graph: NodeGraph,
     *,
@@ -98,6 +102,7 @@ def tune(
         (2000, 2)
     """
     end_if_still_starting()
+    require_graph(graph, "tune")
     begun = time.perf_counter()
     methods = [methods] if isinstance(methods, str | type) else list(methods)
     named = encoders_for(encoders, graph)
@@ -129,7 +134,7 @@ def tune(
         "population": population,
         "seed": seed,
     }
-    out = None if folder is None else Path(folder)
+    out = None if folder is None else require_folder(folder)
     budget = _budget(trials, minutes, workers)
     with nullcontext() if out is None else folder_lock(out):
         if out is not None:

@@ -7,8 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from fairview.arguments import require_folder
 from fairview.data.graph import NodeGraph
+from fairview.data.graph_argument import require_graph
 from fairview.errors import InputError
+from fairview.isolation import isolated
 from fairview.manifest import mismatches
 from fairview.methods.encoder_spec import Encoder
 from fairview.methods.model_files import load_model
@@ -44,6 +47,7 @@ class Verification:
         return asdict(self)
 
 
+@isolated()
 def verify(
     folder: str | Path,
     graph: NodeGraph | None = None,
@@ -66,7 +70,9 @@ def verify(
     Raises:
         InputError: there is nothing in the folder that could be checked.
     """
-    folder, found = Path(folder), Findings()
+    folder, found = require_folder(folder, "verify"), Findings()
+    if graph is not None:
+        require_graph(graph, "verify")
     load = partial(load_model, method=method, encoder=encoder)
     if (folder / "tune.json").exists():
         check_tuning(folder, graph, load, found)
