@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -104,13 +105,14 @@ def match_nodes(
 
 def _end_columns(table: Table, source: str | None, target: str | None) -> tuple[str, str]:
     if len(table.columns) < 2:
-        columns = f"one column only ('{table.columns[0]}')" if table.columns else "no columns"
+        columns = f"one column only ({quoted(table.columns)})" if table.columns else "no columns"
         raise InputError(f"{table.name}: {columns}; edges need a source and a target.")
     absent = [column for column in (source, target) if column is not None and column not in table.columns]
     if absent:
         raise InputError([table.missing(column) for column in absent])
     if source is None and target is None and not {"source", "target"} <= set(table.columns):
-        return table.columns[0], table.columns[1]
+        first, second = islice(table.columns, 2)
+        return first, second
     ends = source or "source", target or "target"
     absent = [column for column in ends if column not in table.columns]
     if absent:

@@ -221,11 +221,13 @@ def _rows_to_fit(scale_on: str, masks: Split, n: int) -> npt.NDArray[np.bool_]:
 def _report_empty(reader: ColumnReader, columns: tuple[Column, ...], encoded: Matrix, missing: Missing) -> None:
     """Empty cells if they are not allowed, columns without any value, and channels that would be called alike."""
     gaps = empty_cells(columns, encoded)
-    for name, absent in gaps.items():
+    refused = [name for name, absent in gaps.items() if (absent.any() if missing == "error" else absent.all())]
+    for name in reader.problems.first(refused):
+        absent = gaps[name]
         rows = np.flatnonzero(absent)
         if absent.all():
             reader.add(name, f"all {len(rows):,} rows are empty. Drop the column ({option('drop', [name])}).")
-        elif missing == "error" and len(rows):
+        else:
             count = f"{len(rows):,} of {len(absent):,} rows are empty ({reader.place(rows)})"
             reader.add(name, f"{count}. Fill them, drop them, or pass {option('missing', 'mean')}.")
     if missing == "indicator":
@@ -302,7 +304,8 @@ def _similar(recipe: Recipe, x: Matrix, directed: bool, name: str, notes: list[s
             f"{name}: no channel is left to link similar nodes by: the sensitive one takes no part. Pass "
             f"{option('edges')}, keep more features, or pass {option('similarity_with_sensitive', True)}."
         )
-    chosen = [recipe.features.channels.index(channel) for channel in recipe.similarity_channels]
+    places = {channel: place for place, channel in enumerate(recipe.features.channels)}
+    chosen = [places[channel] for channel in recipe.similarity_channels]
     first, second = recipe.similarity.pairs(x[:, chosen])
     notes.append(f"no edges given: linked by similarity ({_words(recipe.similarity)})")
     return Adjacency.from_pairs(first, second, num_nodes=len(x), directed=directed)[0]

@@ -43,7 +43,7 @@ class Column(_Strict):
     def read(self, reader: ColumnReader) -> Matrix:
         """The channels' values, shape (n, channels), NaN where missing; unknown categories are problems."""
         if self.kind == "numeric":
-            return reader.numbers(self.name)[:, None]
+            return reader.numbers([self.name])
         texts = reader.texts(self.name)
         if texts is None or not self.categories:  # reported when the columns were chosen
             return np.zeros((len(reader.table), len(self.channels)))
@@ -138,7 +138,8 @@ class Recipe(_Strict):
 
 def encode(columns: tuple[Column, ...], reader: ColumnReader) -> Matrix:
     """All columns side by side, shape (n, channels), NaN where a cell is empty."""
-    blocks = [column.read(reader) for column in columns]
+    numeric = iter(reader.numbers([column.name for column in columns if column.kind == "numeric"]).T)
+    blocks = [next(numeric)[:, None] if column.kind == "numeric" else column.read(reader) for column in columns]
     return np.concatenate(blocks, axis=1) if blocks else np.zeros((len(reader.table), 0))
 
 

@@ -9,14 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from fairview.data.limits import LONGEST_CELL, MOST_GROUPS
 from fairview.data.splits import Split, split_from_column
 from fairview.data.tables.cells import Table
 from fairview.data.tables.columns import ColumnReader, Place, as_texts, places, whole_texts
 from fairview.data.tables.recipe import Label, Sensitive
 from fairview.errors import InputError, did_you_mean, embed, option, quoted, some
 from fairview.groups import UNKNOWN
-
-MOST_GROUPS = 20  # distinct sensitive values beyond which a column is taken for a quantity
 
 _WHOLE = re.compile(r"0|[1-9][0-9]*")
 
