@@ -66,6 +66,6 @@ from fairview.study.comparison import compare as compare
 from fairview.tuning.tune import tune as tune
 from fairview.tuning.tuning import RefusedError as RefusedError
 from fairview.tuning.tuning import Tuning as Tuning
-from fairview.tuning.verify import Verification as Verification
-from fairview.tuning.verify import verify as verify
 from fairview.undefined import Undefined as Undefined
+from fairview.verification.verify import Verification as Verification
+from fairview.verification.verify import verify as verify

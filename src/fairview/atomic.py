@@ -38,7 +38,12 @@ def write_atomic(path: str | Path, content: bytes | str) -> None:
 
 def write_json(path: str | Path, document: Any, *, indent: int = 2) -> None:
     """Write a JSON file whole or not at all; a number that JSON lacks (NaN, infinity) is a `ValueError`."""
-    write_atomic(path, json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False) + "\n")
+    write_atomic(path, as_text(document, indent=indent))
+
+
+def as_text(document: Any, *, indent: int = 2) -> str:
+    """A JSON document as it is written to a file."""
+    return json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _umask() -> int:

@@ -57,7 +57,7 @@ def audit(
         fairview audit runs/german --format json
     """
     import fairview.leakage.graph_audit as audits
-    from fairview.atomic import write_json
+    from fairview.runs.evidence import write_audit
 
     names = list(dict.fromkeys(hidden or ()))
     tables["drop"] = list(dict.fromkeys([*(tables["drop"] or ()), *names])) or None
@@ -88,7 +88,7 @@ def audit(
     if run is not None:
         document = audit_run(run, graph, model=model, of_graph=of_graph, probes=not no_probes, seed=seed, out=out)
     elif out is not None:
-        write_json(out / "audit.json", document, indent=1)
+        write_audit(out, document)
     report = None if folder is None else report_or_say_why_not(folder)
     if format is Format.JSON:
         print_json(document)

@@ -37,10 +37,10 @@ def report_runs(
     from fairview.data.splits import with_default_split
     from fairview.leakage.graph_audit import audit
     from fairview.progress import track
-    from fairview.runs.evidence import audit_run, plain_model
+    from fairview.runs.evidence import audit_run, is_audited, plain_model
 
     graph, _ = with_default_split(graph)
-    missing = [folder for folder in folders if not _is_audited(folder)]
+    missing = [folder for folder in folders if not is_audited(folder)]
     if missing:
         of_graph = audit(graph)
         with track("Plain model to compare with", total=1) as advance:
@@ -52,9 +52,3 @@ def report_runs(
                 advance(1)
     reports = [report_or_say_why_not(folder) for folder in (*folders, *([together] if together else []))]
     return reports[-1]
-
-
-def _is_audited(folder: Path) -> bool:
-    """Is there an audit, made after the run? An older one is of another run, or of a graph alone."""
-    audit, run = folder / "audit.json", folder / "run.json"
-    return audit.exists() and audit.stat().st_mtime_ns >= run.stat().st_mtime_ns

@@ -1,9 +1,9 @@
-"""`fairview verify`: is everything in a folder what was written, and does its certificate follow from it?"""
+"""`fairview verify`: is everything in a folder what was written, and do the numbers follow from it?"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,11 +12,14 @@ from fairview.cli.graphs import chosen_graph
 from fairview.cli.output import Format, FormatOption, print_json, printable
 from fairview.errors import InputError
 
+if TYPE_CHECKING:
+    from fairview.verification.verify import Verification
+
 
 @options.with_table_options(required=False)
 def verify(
     tables: options.TableOptions,
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run or tuning folder.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run, audit, comparison or tuning folder.")],
     dataset: Annotated[
         str | None, typer.Option(help="The known dataset that it was made of; or give --nodes and the other options.")
     ] = None,
@@ -25,21 +28,22 @@ def verify(
     data_dir: options.DataDir = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
-    """Check the hashes of a model, and that its certificate is of this model and follows from its counts.
+    """Check a folder whole: hashes, types and ranges, and that its numbers follow from each other.
 
-    With the data, the certification nodes are drawn again and the counts made again from the model's predictions.
-    Exit code 3: something differs.
+    Every recorded file is compared with its sha256. A comparison's tables are made again from its journal, and a
+    certificate from its counts. With the data, the scores are computed again from the model, the metrics from the
+    predictions, and a tuning's decision from the models that it tried. Exit code 3: something differs.
 
     Examples:
 
-        fairview verify tuned/german
+        fairview verify runs/german
 
         fairview verify tuned/german --dataset german
 
         fairview verify tuned/own --nodes people.csv --edges links.csv --label approved --sensitive gender
     """
     from fairview.methods.registry import resolve_method
-    from fairview.tuning.verify import verify as check
+    from fairview.verification.verify import verify as check
 
     if dataset is not None and tables["nodes"] is not None:
         raise InputError("give either --dataset or --nodes.")
@@ -52,10 +56,16 @@ def verify(
     else:
         for problem in result.problems:
             typer.echo(printable(problem))
-        looked_at = ", ".join(result.checked)
-        how = "counts made again from the data" if result.recounted else "no counts made again"
-        if result.ok and "certificate.json" not in result.checked:
-            how = "there is no certificate"
-        typer.echo(printable(f"{'ok' if result.ok else 'NOT ok'}: {looked_at} ({how})"))
+        for note in result.notes:
+            typer.echo(printable(f"note: {note}"))
+        typer.echo(printable(f"{'ok' if result.ok else 'NOT ok'}: {_extent(result)}"))
     if not result.ok:
         raise typer.Exit(3)
+
+
+def _extent(result: Verification) -> str:
+    """How much was looked at, in words."""
+    names = result.checked if len(result.checked) <= 12 else (*result.checked[:11], f"{len(result.checked) - 11} more")
+    again = ["the metrics"] * result.recomputed + ["the certificate's counts"] * result.recounted
+    how = f"{' and '.join(again)} made again from the data" if again else "without the data, no number was made again"
+    return f"{', '.join(names)} ({how})"

@@ -20,6 +20,7 @@ import torch
 from fairview._version import __version__
 from fairview.atomic import write_atomic
 from fairview.errors import FairviewError, InputError, ModelFileError, flag, in_one_line, placeholder
+from fairview.manifest import check_recorded
 from fairview.methods.contract import Facts
 from fairview.methods.encoder_spec import Encoder as EncoderLike
 from fairview.methods.encoder_spec import resolve_encoder
@@ -98,10 +99,11 @@ def load_model(
         ModelFileError: a file is missing, damaged, changed, or from a newer version.
     """
     folder = Path(folder)
-    document = checked(_read(folder / "model.json"), folder / "model.json")
-    payload = _read(folder / "model.safetensors")
+    content, payload = _read(folder / "model.json"), _read(folder / "model.safetensors")
+    document = checked(content, folder / "model.json")
     if hashlib.sha256(payload).hexdigest() != document.get("tensors_sha256"):
         raise ModelFileError(f"{folder / 'model.safetensors'}: does not match its sha256; it is damaged or changed.")
+    _check_recorded(folder / "model.json", content)
     if document.get("format") not in (1, FORMAT):
         known = f"this version reads 1 and {FORMAT}"
         raise ModelFileError(f"{folder / 'model.json'}: format {document.get('format')}; {known}.")
@@ -187,6 +189,14 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise ModelFileError(f"{path}: can't be read ({error.strerror or error}).") from None
+
+
+def _check_recorded(path: Path, content: bytes) -> None:
+    """In the folder of a run, it must be the run's model."""
+    try:
+        check_recorded(path, content)
+    except InputError as error:
+        raise ModelFileError(error.message) from None
 
 
 def _finite(tensors: State) -> State:

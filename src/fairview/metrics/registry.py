@@ -45,6 +45,7 @@ class MetricEntry:
         undefined: why there may be no value although all of that is there.
         compares: what a gap is a gap in, for a sentence.
         in_tables: whether tables with little room show it.
+        range: the least and the largest value; a document with another one is refused.
 
     Example:
         >>> METRICS["equal_opportunity_gap"].short, METRICS["equal_opportunity_gap"].better
@@ -61,6 +62,7 @@ class MetricEntry:
     undefined: str = ""
     compares: str = ""
     in_tables: bool = True
+    range: tuple[float, float] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "words", self.words or self.name.replace("_", " "))

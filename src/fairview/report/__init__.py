@@ -25,7 +25,8 @@ def write_report(folder: str | Path, *, figures: Sequence[str] | None = None) ->
     Raises:
         InputError: there is nothing to report, or a document is not what it must be.
     """
-    from fairview.atomic import write_atomic
+    from fairview.locks import folder_lock
+    from fairview.manifest import write_recorded
     from fairview.report.export import write_figures
     from fairview.report.figures import figures_of
     from fairview.report.folder import read_folder
@@ -33,11 +34,12 @@ def write_report(folder: str | Path, *, figures: Sequence[str] | None = None) ->
 
     folder = Path(folder)
     content = read_folder(folder)
-    drawn = figures_of(content)
     path = folder / "report.html"
-    write_atomic(path, page(content, drawn))
-    if figures:
-        write_figures(drawn, folder / "figures", figures)
+    with folder_lock(folder):
+        drawn = figures_of(content)
+        write_recorded(path, page(content, drawn))
+        if figures:
+            write_figures(drawn, folder / "figures", figures)
     return path
 
 

@@ -106,7 +106,12 @@ class MetricsRow(DocumentPart):
     def _registered(cls, document: Any) -> Any:
         if not isinstance(document, dict):
             return document
-        return document | {"metrics": {name: document[name] for name in METRICS if name in document}}
+        known = {name: document[name] for name in METRICS if name in document}
+        for name, value in known.items():
+            least, most = METRICS[name].range
+            if isinstance(value, int | float) and not least <= value <= most:
+                raise ValueError(f"{name}: expected a number from {least:g} to {most:g}")
+        return document | {"metrics": known}
 
     def value(self, metric: str) -> float | None:
         """The metric; None where it is undefined or unknown."""

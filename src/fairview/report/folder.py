@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, Field, RootModel, ValidationError, model_validator
 
 from fairview.errors import InputError, command, placeholder
+from fairview.manifest import check_recorded
 from fairview.report.audit_documents import AuditDocument
 from fairview.report.documents import ComparisonDocument, EpochLine, EvaluationDocument, RunRecord, visible
 from fairview.report.tuning_documents import CertificateDocument, TuningDocument
@@ -70,6 +71,7 @@ class Content:
     comparison: ComparisonDocument | None = None
     study: dict[str, Any] = field(default_factory=dict)
     tuning: TuningDocument | None = None
+    unfinished: str = ""  # what is not whole about it, in a sentence
 
     @property
     def run(self) -> RunDocuments | None:
@@ -102,7 +104,25 @@ def read_folder(folder: str | Path) -> Content:
     _check_graph(folder, runs, audit, comparison)
     study = _read(folder / "study.json", RootModel[dict[str, Any]]) if comparison is not None else None
     title = _title(tuning, runs, audit, comparison) or visible(folder.resolve().name)
-    return Content(title, runs, audit, comparison, study.root if study else {}, tuning)
+    asked = study.root if study else {}
+    return Content(title, runs, audit, comparison, asked, tuning, _unfinished(runs, comparison, asked))
+
+
+def _unfinished(runs: tuple[RunDocuments, ...], comparison: ComparisonDocument | None, study: dict[str, Any]) -> str:
+    """What a reader must know first: numbers of work that was stopped are not the work's numbers."""
+    open_runs = [run.name for run in runs if run.record is None]
+    if open_runs and len(runs) == 1:
+        return "This run is unfinished: the numbers are those of the best epoch before it was stopped."
+    if open_runs:
+        return f"{len(open_runs)} of {len(runs)} runs are unfinished: their numbers are those before they were stopped."
+    if comparison is None:
+        return ""
+    asked = tuple(study.get(name) for name in ("seeds", "splits"))
+    rows = study.get("rows")
+    more = asked != (None, None) and asked != (comparison.seeds, comparison.splits)
+    if more or (isinstance(rows, list) and len(rows) != len(comparison.rows)):
+        return "This comparison is unfinished: it was extended, and the numbers are those before the extension."
+    return ""
 
 
 def _check_graph(
@@ -137,6 +157,7 @@ def _with_costs(comparison: ComparisonDocument | None, path: Path) -> Comparison
             f"{path}: is no table of method, encoder, seconds and peak_memory_mb. Make it again with "
             f"{placeholder(python='compare', command_line=command('compare', resume=True))}, or remove it."
         ) from None
+    check_recorded(path, data)
     costs = {row: row_costs(lines) for row, lines in timings.items()}
     rows = [row.model_copy(update=costs.get((row.method, row.encoder), {})) for row in comparison.rows]
     return comparison.model_copy(update={"rows": rows})
@@ -169,13 +190,23 @@ def _is_model(path: Path, sha256: str) -> bool | None:
 
 
 def _history(path: Path) -> tuple[EpochLine, ...]:
-    lines = enumerate((_bytes(path) or b"").splitlines(), 1)
-    return tuple(_parse(line, EpochLine, f"{path}: line {number}") for number, line in lines if line.strip())
+    data = _bytes(path)
+    if data is None:
+        return ()
+    lines = enumerate(data.splitlines(), 1)
+    history = tuple(_parse(line, EpochLine, f"{path}: line {number}") for number, line in lines if line.strip())
+    check_recorded(path, data)
+    return history
 
 
 def _read(path: Path, model: type[_Model]) -> _Model | None:
+    """A document of the right types and ranges, and as the folder's record has it; None if there is none."""
     data = _bytes(path)
-    return None if data is None else _parse(data, model, str(path))
+    if data is None:
+        return None
+    document = _parse(data, model, str(path))
+    check_recorded(path, data)
+    return document
 
 
 def _bytes(path: Path) -> bytes | None:

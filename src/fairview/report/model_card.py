@@ -82,6 +82,7 @@ def model_card(content: Content, folder: str = "this folder") -> str:
     text = environment.get_template("card.md.j2").render(
         metadata=Markup(in_yaml(_metadata(content, run, name))),  # noqa: S704 (quoted)
         name=name,
+        unfinished=content.unfinished,
         method=method,
         verdict=verdict_of(content),
         frame=frame_of(content),

@@ -44,6 +44,7 @@ def page(content: Content, figures: list[Figure]) -> str:
     return environment.get_template("page.html.j2").render(
         title=content.title,
         kind=_kind(content),
+        unfinished=content.unfinished,
         verdict=verdict_of(content),
         frame=frame_of(content),
         figures=figures,

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fairview.atomic import write_json
+from fairview.atomic import as_text
 from fairview.data.datasets import dataset_names, load_dataset
 from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
 from fairview.errors import InputError, flag, placeholder
 from fairview.leakage.graph_audit import GraphAudit, audit
 from fairview.leakage.model_audit import audit_model
+from fairview.locks import folder_lock
+from fairview.manifest import file_sha256, forget, recorded, write_recorded
 from fairview.methods.estimator import Estimator
 from fairview.methods.model_files import load_model
 from fairview.methods.network_method import NetworkMethod
 from fairview.methods.penalised import Penalised
 from fairview.methods.plain import Plain
 from fairview.methods.vanilla import Vanilla
+from fairview.runs.finished import read_record
 
 Document = dict[str, Any]
 
@@ -58,8 +60,24 @@ def audit_run(
     plain = plain_model(model, graph) if plain is None else plain
     of_model = audit_model(model, graph, plain=plain, others=others or {}, probes=probes, seed=seed)
     document = of_graph.to_dict() | {"model": of_model.to_dict()}
-    write_json((folder if out is None else out) / "audit.json", document, indent=1)
+    write_audit(folder if out is None else out, document)
     return document
+
+
+def write_audit(folder: Path, document: Document) -> None:
+    """Write `audit.json`, and remove the report that was made of another."""
+    with folder_lock(folder):
+        forget(folder, ["report.html"])
+        (folder / "report.html").unlink(missing_ok=True)
+        write_recorded(folder / "audit.json", as_text(document, indent=1))
+
+
+def is_audited(folder: Path) -> bool:
+    """Whether a run holds an audit of its own that is whole; an unrecorded one is half-written, or of another run."""
+    known, path = recorded(folder), folder / "audit.json"
+    if known is None or "audit.json" not in known or not path.is_file():
+        return False
+    return file_sha256(path) == known["audit.json"]
 
 
 def plain_model(model: Estimator, graph: NodeGraph) -> Vanilla | None:
@@ -78,11 +96,8 @@ def run_graph(folder: str | Path, *, data_dir: Path | None = None) -> NodeGraph:
         InputError: it was trained on own tables, which a run folder does not hold.
     """
     folder = Path(folder)
-    try:
-        data = json.loads((folder / "run.json").read_text(encoding="utf-8"))["data"]
-        source, sha256 = str(data["source"]), data["sha256"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        raise InputError(f"{folder}: no run.json that can be read; is it the folder of a finished run?") from None
+    data = read_record(folder)["data"]
+    source, sha256 = data["source"], data["sha256"]
     if source not in dataset_names():
         again = placeholder(python="read_graph", command_line=f"{flag('nodes')} and the other options")
         raise InputError(f"{folder}: it was trained on own tables; give them again with {again}.")

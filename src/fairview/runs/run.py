@@ -1,6 +1,6 @@
 """What does a training run leave behind? A folder with the model, its numbers, its history and how to make it again.
 
-run.json            resolved settings, seed, versions, sha256 of the data
+run.json            resolved settings, seed, versions, sha256 of the data and of every file of the run
 metrics.json        metrics on val and test, with intervals
 history.jsonl       one line per epoch
 model.safetensors   with model.json: the model (no timestamps)
@@ -27,14 +27,17 @@ from fairview.atomic import write_atomic, write_json
 from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
 from fairview.errors import InputError, option
+from fairview.locks import folder_lock
 from fairview.machine import describe_machine
+from fairview.manifest import DERIVED, with_hashes
 from fairview.methods.contract import Method
 from fairview.methods.encoder_spec import module_sha256
 from fairview.methods.estimator import Estimator
 from fairview.methods.evaluate import evaluate
-from fairview.methods.model_files import check_saveable, load_model, save_model
+from fairview.methods.model_files import check_saveable, save_model
 from fairview.methods.network_method import NetworkMethod
 from fairview.methods.registry import name_of, needs_group, settings_of, spec_of
+from fairview.runs.finished import FILES, finished_run
 from fairview.training.checkpoint import load_checkpoint, save_checkpoint
 from fairview.training.loop import Progress
 from fairview.training.state import State
@@ -67,9 +70,16 @@ def train_run(
     folder = Path(folder)
     check_saveable(model)
     graph, notes = with_default_split(graph)
+    with folder_lock(folder):
+        return _train(model, graph, notes, folder, resume=resume, notice=notice)
+
+
+def _train(
+    model: Estimator, graph: NodeGraph, notes: Sequence[str], folder: Path, *, resume: bool, notice: EpochNotice | None
+) -> dict[str, Any]:
     identity = run_identity(model, graph)
     if (folder / "run.json").exists():
-        return _finished(folder, model, identity, resume=resume)
+        return finished_run(folder, model, identity, resume=resume)
     checkpoint = folder / "checkpoint.safetensors"
     if checkpoint.exists() and not resume:
         go_on = option("resume", True)
@@ -104,6 +114,8 @@ def train_run(
 def write_run(model: Estimator, graph: NodeGraph, folder: Path, identity: str) -> dict[str, Any]:
     """Everything but the checkpoint; `run.json` last, because it says that the rest is whole."""
     graph, _ = with_default_split(graph)
+    for stale in ("run.json", *DERIVED):  # of an earlier state
+        (folder / stale).unlink(missing_ok=True)
     metrics = {
         split: evaluate(model, graph, split=split, intervals=True).to_dict()
         for split in ("val", "test")
@@ -115,7 +127,7 @@ def write_run(model: Estimator, graph: NodeGraph, folder: Path, identity: str) -
     write_atomic(folder / "predictions.csv", predictions(model, graph))
     record = describe_run(model, graph, identity)
     if not getattr(model, "interrupted_", False):
-        write_json(folder / "run.json", record)
+        write_atomic(folder / "run.json", with_hashes(record, folder, FILES))
     facts = {name: record[name] for name in ("group_at_prediction", "best_epoch", "epochs", "notes")}
     return {"run": str(folder), "metrics": metrics} | facts
 
@@ -200,25 +212,3 @@ def csv_cell(text: str) -> str:
     if text[:1] in ("=", "+", "-", "@", "\t", "\r"):
         text = f"'{text}"
     return '"' + text.replace('"', '""') + '"' if any(sign in text for sign in ',"\n\r') else text
-
-
-def _finished(folder: Path, model: Estimator, identity: str, *, resume: bool) -> dict[str, Any]:
-    try:
-        known = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-        metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
-        metrics = {split: values for split, values in metrics.items() if split not in ("kind", "version")}
-        same = known["identity"] == identity
-    except (OSError, ValueError, KeyError, TypeError):
-        other = option("folder")
-        raise InputError(f"{folder}: its run.json can't be read. Use another {other}, or remove this one.") from None
-    if resume and same:
-        encoder = getattr(model, "encoder", None)
-        module = encoder if isinstance(encoder, nn.Module) else None
-        basis = getattr(model, "basis", None)
-        function = basis if callable(basis) else None
-        load_model(folder, method=type(model), encoder=module, basis=function)  # notices damaged files now
-        facts = {name: known.get(name) for name in ("best_epoch", "epochs")} | {"notes": known.get("notes") or []}
-        facts |= {"group_at_prediction": needs_group(model)}
-        return {"run": str(folder), "metrics": metrics} | facts | {"seconds": {}, "interrupted": False}
-    reason = "with other settings or data" if not same else f"already; {option('resume', True)} shows it again"
-    raise InputError(f"{folder}: holds a finished run {reason}. Use another {option('folder')}.")

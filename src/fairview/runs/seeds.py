@@ -14,6 +14,7 @@ from typing import Any
 
 from fairview.data.graph import NodeGraph
 from fairview.errors import FairviewError
+from fairview.locks import folder_lock
 from fairview.machine import available_cores
 from fairview.methods.estimator import Estimator
 from fairview.methods.network_method import NetworkMethod
@@ -47,9 +48,20 @@ def train_seeds(
     Raises:
         KeyboardInterrupt: after Ctrl-C. The runs that were under way keep their best state and can be resumed.
     """
-    models = {seed: make(seed) for seed in seeds}
+    with folder_lock(folder):
+        return _train_all({seed: make(seed) for seed in seeds}, graph, folder, resume, notice, done)
+
+
+def _train_all(
+    models: dict[int, Estimator],
+    graph: NodeGraph,
+    folder: Path,
+    resume: bool,
+    notice: EpochNotice | None,
+    done: Callable[[int], None] | None,
+) -> list[dict[str, Any]]:
     single = all(isinstance(m, NetworkMethod) and m.thread_count(graph) == 1 for m in models.values())
-    workers = min(available_cores(), len(seeds))
+    workers = min(available_cores(), len(models))
     results: dict[int, dict[str, Any]] = {}
     if not single or workers < 2:
         for seed, model in models.items():
@@ -58,7 +70,7 @@ def train_seeds(
                 raise KeyboardInterrupt
             if done is not None:
                 done(seed)
-        return [results[seed] for seed in seeds]
+        return [results[seed] for seed in models]
     tasks = [(seed, model, str(folder / f"seed-{seed}"), resume) for seed, model in models.items()]
     with closing(spread(tasks, _train, key=lambda _: "graph", shared=lambda _: graph, workers=workers)) as answers:
         for (seed, *_), answer in answers:
@@ -69,7 +81,7 @@ def train_seeds(
             results[seed] = answer
             if done is not None:
                 done(seed)
-    return [results[seed] for seed in seeds]
+    return [results[seed] for seed in models]
 
 
 def _train(task: Task, graph: NodeGraph) -> dict[str, Any] | FairviewError:

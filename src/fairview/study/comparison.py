@@ -7,6 +7,7 @@ journal.jsonl   one line per finished trial, appended and flushed at once: what 
 results.csv     one line per trial
 summary.json    means, intervals, differences to the plain model, ranks
 timings.csv     seconds and memory, apart because they differ from run to run; the other files are the same bytes
+files.json      the sha256 of all of them, once it is finished
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from fairview.data.datasets.registry import DATASETS
 from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
 from fairview.errors import InputError, Problems, option
+from fairview.locks import folder_lock
+from fairview.manifest import OWN as FILES
+from fairview.manifest import record
 from fairview.methods.contract import check_trainable
 from fairview.methods.encoder_spec import Encoder
 from fairview.progress import track_live
@@ -149,32 +153,37 @@ def compare(
     study = study_document(
         graph, rows, dataset=dataset, seeds=seeds, splits=splits, selection=selection, study_seed=study_seed
     )
-    study |= {"machines": check_extends(folder, study, mixed_machines=mixed_machines)}
     local = [row.label for row in rows if not row.importable]
     everything = [trial for of_row in trials.values() for trial in of_row]
-    finished_trials(everything, {dataset: graph}, folder, study_seed=study_seed)  # a journal that does not fit
-    write_json(folder / "study.json", study)
-    with track_live(f"Comparing on {graph.provenance.source}") as update:
-        results = run_trials(
-            everything,
-            {dataset: graph},
-            folder,
-            study_seed=study_seed,
-            workers=1 if local else workers,
-            notice=notice or (lambda _, done, total: update(done, total)),
+    with folder_lock(folder):
+        study |= {"machines": check_extends(folder, study, mixed_machines=mixed_machines)}
+        held = finished_trials(everything, {dataset: graph}, folder, study_seed=study_seed)  # a journal that fits
+        if len(held) < len(everything):
+            for stale in (FILES, "report.html"):
+                (folder / stale).unlink(missing_ok=True)
+        write_json(folder / "study.json", study)
+        with track_live(f"Comparing on {graph.provenance.source}") as update:
+            results = run_trials(
+                everything,
+                {dataset: graph},
+                folder,
+                study_seed=study_seed,
+                workers=1 if local else workers,
+                notice=notice or (lambda _, done, total: update(done, total)),
+            )
+        outcomes = dict(zip(everything, results, strict=True))
+        of_rows = {row: [(trial, outcomes[trial]) for trial in of_row] for row, of_row in trials.items()}
+        summary = summary_document(
+            graph,
+            of_rows,
+            study,
+            selection=selection_sentence(rows, selection),
+            notes=[*(split_notes if splits == 1 else ()), *machine_notes(study["machines"]), *_local_note(local)],
+            own_split="a stratified split drawn with seed 0" if split_notes else "the graph's own split",
         )
-    outcomes = dict(zip(everything, results, strict=True))
-    of_rows = {row: [(trial, outcomes[trial]) for trial in of_row] for row, of_row in trials.items()}
-    summary = summary_document(
-        graph,
-        of_rows,
-        study,
-        selection=selection_sentence(rows, selection),
-        notes=[*(split_notes if splits == 1 else ()), *machine_notes(study["machines"]), *_local_note(local)],
-        own_split="a stratified split drawn with seed 0" if split_notes else "the graph's own split",
-    )
-    write_tables(folder, everything, results)
-    write_json(folder / "summary.json", summary)
+        write_tables(folder, everything, results)
+        write_json(folder / "summary.json", summary)
+        record(folder, ("study.json", "journal.jsonl", "results.csv", "summary.json", "timings.csv"))
     return Comparison(folder, summary, of_rows)
 
 

@@ -22,11 +22,17 @@ TIMING_COLUMNS = (*TRIAL_COLUMNS, "seconds", "peak_memory_mb")
 
 def write_tables(folder: Path, trials: Sequence[Trial], results: Sequence[Result]) -> None:
     """Write `results.csv` and `timings.csv`."""
+    results_text, timings_text = tables(trials, results)
+    write_atomic(folder / "results.csv", results_text)
+    write_atomic(folder / "timings.csv", timings_text)
+
+
+def tables(trials: Sequence[Trial], results: Sequence[Result]) -> tuple[str, str]:
+    """The text of both."""
     pairs = sorted(zip(trials, results, strict=True), key=lambda pair: pair[0].id)
     metrics = [f"{split}_{metric}" for split in _SPLITS for metric in METRICS]
     columns = (*TRIAL_COLUMNS, "best_epoch", *metrics, "undefined", "notes", "failed")
-    write_atomic(folder / "results.csv", _csv(columns, [_result(*pair) for pair in pairs]))
-    write_atomic(folder / "timings.csv", _csv(TIMING_COLUMNS, [_timing(*pair) for pair in pairs]))
+    return _csv(columns, [_result(*pair) for pair in pairs]), _csv(TIMING_COLUMNS, [_timing(*pair) for pair in pairs])
 
 
 def _result(trial: Trial, result: Result) -> list[Any]:

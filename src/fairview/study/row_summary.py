@@ -36,8 +36,12 @@ _PARTS = ("mean", "std", "low", "high")
 Outcomes = Sequence[tuple[Trial, Result]]
 
 
-def summarise_rows(rows: Mapping[Row, Outcomes]) -> tuple[list[dict[str, Any]], list[str]]:
-    """The rows as plain data, in their order, and what a reader must know."""
+def summarise_rows(rows: Mapping[Any, Outcomes]) -> tuple[list[dict[str, Any]], list[str]]:
+    """The rows as plain data, in their order, and what a reader must know.
+
+    Args:
+        rows: each a `Row`, or anything with the same facts.
+    """
     runs = {row: [_run(trial, result) for trial, result in outcomes] for row, outcomes in rows.items()}
     estimates = {row: {name: estimate(of_row, name) for name in METRICS} for row, of_row in runs.items()}
     lost = {row for row, outcomes in rows.items() if all(result.failed is not None for _, result in outcomes)}
@@ -154,7 +158,7 @@ def _run(trial: Trial, result: Result) -> RunMetrics:
     return RunMetrics(trial.split, trial.seed, metrics)
 
 
-def _notes(rows: Mapping[Row, Outcomes], described: Sequence[Mapping[str, Any]]) -> list[str]:
+def _notes(rows: Mapping[Any, Outcomes], described: Sequence[Mapping[str, Any]]) -> list[str]:
     notes = ["The majority answer has gaps of 0 by construction: compare balanced accuracy and FPR with it."]
     for row, numbers in zip(rows, described, strict=True):
         balanced = numbers["mean"]["balanced_accuracy"]

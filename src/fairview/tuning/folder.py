@@ -7,9 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fairview.atomic import write_json
+from fairview.atomic import as_text, write_json
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError, option
+from fairview.locks import folder_lock
+from fairview.manifest import OWN as FILES
+from fairview.manifest import mismatches, record, write_recorded
+from fairview.runs.finished import read_json, read_record
 from fairview.runs.run import write_run
 from fairview.tuning.certificate import NAME
 from fairview.tuning.tuning import VERSION, Tuning
@@ -57,11 +61,36 @@ def check_undecided(folder: Path, trials: int | None, minutes: float | None) -> 
 
 
 def write_chosen(result: Tuning, folder: Path, graph: NodeGraph) -> None:
-    """The chosen model as a run folder, with its certificate."""
+    """The chosen model as a run folder, with its certificate; one that is there already stays, with its audit."""
     if result.chosen_model is None:
         return
     chosen = {name: result.document["chosen"][name] for name in ("method", "settings", "threshold")}
     text = json.dumps(["tune", chosen, result.document["seed"], graph.sha256], sort_keys=True)
-    write_run(result.chosen_model, graph, folder / "run", hashlib.sha256(text.encode()).hexdigest())
-    if result.certificate is not None:
-        write_json(folder / "run" / NAME, result.certificate)
+    identity, run = hashlib.sha256(text.encode()).hexdigest(), folder / "run"
+    with folder_lock(run):
+        if _is_whole(run, identity, result.certificate):
+            return
+        write_run(result.chosen_model, graph, run, identity)
+        if result.certificate is not None:
+            write_recorded(run / NAME, as_text(result.certificate))
+
+
+def _is_whole(run: Path, identity: str, certificate: dict[str, Any] | None) -> bool:
+    """Whether the folder holds this very run, and nothing in it was changed."""
+    try:
+        record = read_record(run)
+        known = None if certificate is None else read_json(run / NAME)
+        problems, _ = mismatches(run)
+    except InputError:
+        return False
+    return record.get("identity") == identity and known == certificate and not problems
+
+
+def write_decision(folder: Path, document: dict[str, Any]) -> None:
+    """`tune.json`, and last `files.json` with the sha256 of what led to it; a report of an earlier decision goes."""
+    for stale in (FILES, "report.html"):
+        (folder / stale).unlink(missing_ok=True)
+    write_json(folder / "tune.json", document)
+    trials = sorted(path.relative_to(folder).as_posix() for path in folder.glob("trials/*/trial.json"))
+    logs = ["journal.log"] if (folder / "journal.log").exists() else []
+    record(folder, ["study.json", "tune.json", *logs, *trials])

@@ -11,19 +11,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Literal
 
 from fairview._version import __version__
-from fairview.atomic import write_json
 from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
 from fairview.errors import InputError
+from fairview.locks import folder_lock
 from fairview.methods.encoder_spec import Encoder, encoder_entry
 from fairview.methods.registry import MethodEntry
 from fairview.progress import track_live
 from fairview.tuning.decision import decide
-from fairview.tuning.folder import begin, check_undecided, write_chosen
+from fairview.tuning.folder import begin, check_undecided, write_chosen, write_decision
 from fairview.tuning.holdout import check_certifiable, hold_out
 from fairview.tuning.parity_path import STEPS, parity_path
 from fairview.tuning.request import check_graph, checked_request, encoders_for
@@ -129,30 +130,30 @@ def tune(
         "seed": seed,
     }
     out = None if folder is None else Path(folder)
-    if out is not None:
-        begin(out, asked | {"graph_sha256": graph.sha256, "fairview": __version__}, resume=resume)
-        check_undecided(out, trials, minutes)
     budget = _budget(trials, minutes, workers)
-    with track_live(f"Tuning on {graph.provenance.source}") as update, quiet_optuna():
-        search = Search(holdout, limits, utility=utility, folder=out, seed=seed, workers=workers)
-        _search(search, entries, named, budget, notice or update)
-        fitted = time.perf_counter()
-        if not search.trials:
-            reasons = "; ".join(dict.fromkeys(failure.reason for failure in search.failures))
-            raise InputError(f"tune: none of {len(search.failures)} models could be fitted: {reasons}")
-        (notice or update)(1, 1, "certifying")
-        result = decide(search.trials, limits, asked, holdout)
-    document = result.document
-    if out is not None:
-        document["run"] = str(out / "run") if result.chosen_model is not None else None
-    document["budget"] = {"trials": trials, "minutes": minutes}
-    document["notes"] = [*split_notes, *document["notes"], *_failures(search)]
-    document["seconds"] = {"fit": fitted - begun, "certify": time.perf_counter() - fitted}
-    if out is not None:
-        write_chosen(result, out, graph)
-    document["seconds"]["total"] = time.perf_counter() - begun
-    if out is not None:
-        write_json(out / "tune.json", document)
+    with nullcontext() if out is None else folder_lock(out):
+        if out is not None:
+            begin(out, asked | {"graph_sha256": graph.sha256, "fairview": __version__}, resume=resume)
+            check_undecided(out, trials, minutes)
+        with track_live(f"Tuning on {graph.provenance.source}") as update, quiet_optuna():
+            search = Search(holdout, limits, utility=utility, folder=out, seed=seed, workers=workers)
+            _search(search, entries, named, budget, notice or update)
+            fitted = time.perf_counter()
+            if not search.trials:
+                reasons = "; ".join(dict.fromkeys(failure.reason for failure in search.failures))
+                raise InputError(f"tune: none of {len(search.failures)} models could be fitted: {reasons}")
+            (notice or update)(1, 1, "certifying")
+            result = decide(search.trials, limits, asked, holdout)
+        document = result.document
+        document["budget"] = {"trials": trials, "minutes": minutes}
+        document["notes"] = [*split_notes, *document["notes"], *_failures(search)]
+        document["seconds"] = {"fit": fitted - begun, "certify": time.perf_counter() - fitted}
+        if out is not None:
+            document["run"] = str(out / "run") if result.chosen_model is not None else None
+            write_chosen(result, out, graph)
+        document["seconds"]["total"] = time.perf_counter() - begun
+        if out is not None:
+            write_decision(out, document)
     return result
 
 

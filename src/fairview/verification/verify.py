@@ -1,0 +1,109 @@
+"""Is everything in this folder what was written, and do the numbers follow from it?"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from fairview.data.graph import NodeGraph
+from fairview.errors import InputError
+from fairview.manifest import mismatches
+from fairview.methods.encoder_spec import Encoder
+from fairview.methods.model_files import load_model
+from fairview.report.folder import read_folder
+from fairview.verification.comparison_folder import check_comparison
+from fairview.verification.findings import Findings
+from fairview.verification.run_folder import Loader, check_run
+from fairview.verification.tuning_folder import check_tuning
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What `verify` found.
+
+    Attributes:
+        ok: nothing is wrong.
+        problems: what is.
+        checked: the files that were looked at.
+        recounted: whether the certificate's counts were made again from the data.
+        recomputed: whether the metrics were computed again from the predictions and the data.
+        notes: what could not be checked.
+    """
+
+    ok: bool
+    problems: tuple[str, ...]
+    checked: tuple[str, ...]
+    recounted: bool = False
+    recomputed: bool = False
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def verify(
+    folder: str | Path,
+    graph: NodeGraph | None = None,
+    *,
+    method: type | None = None,
+    encoder: Encoder | None = None,
+) -> Verification:
+    """Check a folder of a run, several seeds, an audit, a comparison or a tuning, whole.
+
+    Every recorded file is compared with its sha256. Then follows what can be computed again: predictions from the
+    threshold, a comparison's tables from its journal, a certificate from its counts.
+
+    Args:
+        folder: what `train`, `audit`, `compare` or `tune` left behind, or where `model.save` put a model.
+        graph: the data. With it, the scores are computed again from the model, the metrics from the predictions, and a
+            tuning's decision and certificate from the models that it tried.
+        method: for a model of a class of your own that is not registered, that class.
+        encoder: for a model with a module of your own, as in `load_model`.
+
+    Raises:
+        InputError: there is nothing in the folder that could be checked.
+    """
+    folder, found = Path(folder), Findings()
+    load = partial(load_model, method=method, encoder=encoder)
+    if (folder / "tune.json").exists():
+        check_tuning(folder, graph, load, found)
+    elif any((folder / name).exists() for name in ("run.json", "metrics.json", "model.json")):
+        check_run(folder, graph, load, found)
+    elif (folder / "journal.jsonl").exists() or (folder / "summary.json").exists():
+        check_comparison(folder, graph, found)
+    elif seeds := sorted(path for path in folder.glob("seed-*") if path.is_dir()):
+        _check_seeds(folder, seeds, graph, load, found)
+    elif (folder / "audit.json").exists():
+        _check_audit(folder, found)
+    else:
+        raise InputError(
+            f"{folder}: nothing to verify. Looked for run.json or model.json (a run), seed-* (several), audit.json (an "
+            "audit), summary.json (a comparison) and tune.json (a tuning)."
+        )
+    return Verification(
+        not found.problems, tuple(found.problems), tuple(found.checked), found.recounted, found.recomputed,
+        tuple(found.notes),
+    )  # fmt: skip
+
+
+def _check_seeds(folder: Path, seeds: list[Path], graph: NodeGraph | None, load: Loader, found: Findings) -> None:
+    _check_audit(folder, found)
+    for path in seeds:
+        inner = found.inside(path.name)
+        check_run(path, graph, load, inner)
+        found.absorb(inner)
+    lost = [f"seed-{n}" for n in range(1, len(seeds) + 1) if not (folder / f"seed-{n}").is_dir()]
+    found.add(f"{name}: is missing." for name in lost)
+
+
+def _check_audit(folder: Path, found: Findings) -> None:
+    """Hashes, and the types and ranges of what is there."""
+    with found.collecting():
+        problems, checked = mismatches(folder)
+        found.add(problems)
+        found.looked_at(checked or [name for name in ("audit.json",) if (folder / name).exists()])
+        if not problems:
+            read_folder(folder)
