@@ -27,6 +27,9 @@ _FLAGS = {
 }
 """Parameters whose flag has another name."""
 
+LONGEST_MESSAGE = 8_000
+"""Characters that a message shows at most."""
+
 MOST_PROBLEMS = 50
 """That one error lists; the others are counted."""
 
@@ -47,7 +50,7 @@ class Message(str):
     """A finished text: as a string it speaks Python, `flags` is the same for the command line.
 
     The placeholders in the given text are filled in at once. A message can be compared, joined and written like any
-    string, and keeps its `flags` when it is pickled.
+    string, and keeps its `flags` when it is pickled. Beyond `LONGEST_MESSAGE` characters its middle is left out.
 
     Example:
         >>> message = Message(f"3 rows are empty. Pass {option('missing', 'mean')}.")
@@ -62,9 +65,17 @@ class Message(str):
     def __new__(cls, text: str) -> Message:
         if isinstance(text, Message):
             return text
-        message = super().__new__(cls, _PLACEHOLDER.sub(r"\1", text))
-        message.flags = _PLACEHOLDER.sub(r"\2", text)
+        message = super().__new__(cls, _cut(_PLACEHOLDER.sub(r"\1", text)))
+        message.flags = _cut(_PLACEHOLDER.sub(r"\2", text))
         return message
+
+
+def _cut(text: str) -> str:
+    """Without its middle if it is longer than anybody reads: a name in a file may have a million letters."""
+    if len(text) <= LONGEST_MESSAGE:
+        return text
+    half = LONGEST_MESSAGE // 2 - 30
+    return f"{text[:half]} [... {len(text) - 2 * half:,} characters ...] {text[-half:]}"
 
 
 def for_command_line(text: str | FairviewError) -> str:

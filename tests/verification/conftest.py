@@ -37,9 +37,7 @@ def folders(many, tmp_path_factory) -> dict[str, Path]:
     methods = ["logistic-regression", "masking"]
     changes = {"vanilla": quick, "masking": quick}
     fv.compare(many, methods=methods, seeds=2, splits=2, folder=made["comparison"], workers=1, changes=changes)
-    tuning = fv.tune(
-        many, max_gap=0.15, methods=["parity", "logistic-regression"], trials=2, folder=made["tuning"]
-    )
+    tuning = fv.tune(many, max_gap=0.15, methods=["parity", "logistic-regression"], trials=2, folder=made["tuning"])
     assert tuning.refused is None
     return made
 

@@ -83,7 +83,9 @@ def test_a_prediction_that_its_score_contradicts_is_noticed(copied, reseal):
     path.write_text("\n".join(lines) + "\n")
     reseal(folder)
     (problem,) = fv.verify(folder).problems
-    assert problem.startswith("predictions.csv: 1 of 1,600 rows have a prediction that its score and the threshold 0.5 ")
+    assert problem.startswith(
+        "predictions.csv: 1 of 1,600 rows have a prediction that its score and the threshold 0.5 "
+    )
 
 
 def test_scores_of_another_model_are_noticed(copied, reseal, many):

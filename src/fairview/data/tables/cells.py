@@ -22,10 +22,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from fairview.data.limits import LONGEST_NAME, MOST_BYTES, MOST_COLUMNS
+from fairview.data.limits import LONGEST_NAME, MOST_BYTES, MOST_COLUMNS, MOST_ROWS, MOST_VALUES
 from fairview.data.tables.archives import read_bytes
-from fairview.files import is_utf8
 from fairview.errors import InputError, Problems, did_you_mean, in_one_line, option, repeated, shown, some
+from fairview.files import is_utf8, require_utf8
 
 TableSource = str | Path | pl.DataFrame | Any
 """A path, a polars frame, or anything with named columns that turns into one: a pandas frame, a mapping of lists."""
@@ -89,6 +89,7 @@ def usual_separator(path: Path) -> str:
 
 def read_file(path: Path) -> bytes:
     """The bytes of a plain or gzipped file; what stands in the way is said in one line."""
+    require_utf8(path)
     try:
         if path.is_dir():
             raise InputError(f"{path}: is a folder, not a table.")
@@ -241,6 +242,18 @@ def _check_columns(count: int, name: str) -> None:
         raise InputError(f"{name}: {count:,} columns; at most {MOST_COLUMNS:,} are read. Leave some out.")
 
 
+def _check_size(rows: int, columns: int, name: str) -> None:
+    """A few bytes of Parquet can declare any number of equal cells."""
+    _check_columns(columns, name)
+    if rows > MOST_ROWS:
+        raise InputError(f"{name}: {rows:,} rows; at most {MOST_ROWS:,} are read. Leave some out.")
+    if rows * columns > MOST_VALUES:
+        raise InputError(
+            f"{name}: {rows:,} rows of {columns:,} columns are more than {MOST_VALUES:,} cells. Leave rows or columns "
+            "out."
+        )
+
+
 def _check_header(columns: Sequence[str], name: str) -> None:
     _check_columns(len(columns), name)
     long = [column for column in columns if len(column) > LONGEST_NAME]
@@ -263,7 +276,11 @@ def _check_header(columns: Sequence[str], name: str) -> None:
 def _parquet(data: bytes, name: str) -> pl.DataFrame:
     try:
         with _no_panic_on_stderr():
+            lazy = pl.scan_parquet(io.BytesIO(data))
+            _check_size(lazy.select(pl.len()).collect().item(), len(lazy.collect_schema()), name)  # by the file's end
             return pl.read_parquet(io.BytesIO(data))
+    except InputError:
+        raise
     except (Exception, pl.exceptions.PanicException) as error:  # a damaged file makes polars fail in many ways
         raise InputError(f"{name}: can't be read as Parquet ({in_one_line(error)}).") from None
 

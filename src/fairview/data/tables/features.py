@@ -73,7 +73,11 @@ def _column(reader: ColumnReader, name: str, categorical: Collection[str], sensi
         if not categories:
             reader.add(name, "every cell is empty: there is nothing to one-hot encode. Drop the column.")
         if len(categories) > MOST_CATEGORIES:
-            reader.add(name, f"{len(categories):,} different values are too many to one-hot encode. Drop the column.")
+            reader.add(
+                name,
+                f"{len(categories):,} different values, too many to one-hot encode (at most {MOST_CATEGORIES:,}). "
+                "Drop the column, or merge values.",
+            )
             categories = []
         return Column(name=name, kind="categorical", categories=tuple(categories))
     if sensitive is not None and _has_texts(sensitive):
