@@ -15,7 +15,6 @@ import secrets
 import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from itertools import islice
 from typing import TypeVar
 
 _FLAGS = {
@@ -243,7 +242,7 @@ class _Collecting:
 
 
 def did_you_mean(name: str, known: Collection[str]) -> str:
-    """A sentence that helps with a mistyped name; of very many names, those that begin or end alike are compared.
+    """A sentence that helps with a mistyped name; of very many names, those that begin and end alike are compared.
 
     Example:
         >>> did_you_mean("germen", ["german", "bail"])
@@ -265,8 +264,8 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
 def _alike(name: str, known: Collection[str]) -> Collection[str]:
     if len(known) <= _MOST_COMPARED:
         return known
-    near = (other for other in known if abs(len(other) - len(name)) <= 2)
-    return list(islice((other for other in near if other[:2] == name[:2] or other[-2:] == name[-2:]), _MOST_COMPARED))
+    near = [other for other in known if abs(len(other) - len(name)) <= 2]
+    return sorted(near, key=lambda other: (other[:2] != name[:2]) + (other[-2:] != name[-2:]))[:_MOST_COMPARED]
 
 
 def shown(value: object) -> str:

@@ -71,4 +71,4 @@ def is_utf8(*texts: str) -> bool:
 def require_utf8(path: str | Path) -> None:
     """Refuse a path whose name could not be written into a document."""
     if not is_utf8(str(path)):
-        raise InputError(f"{ascii(str(path))}: the name of the file or folder is not UTF-8. Rename it.")
+        raise InputError(f"{str(path)!a}: the name of the file or folder is not UTF-8. Rename it.")

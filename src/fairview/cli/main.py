@@ -89,7 +89,7 @@ def _check_utf8(arguments: Sequence[str]) -> None:
     """Refuse at once what no document could be written with: not after hours of training."""
     for argument in arguments:
         if not is_utf8(argument):
-            raise InputError(f"{ascii(argument)}: is not UTF-8. Rename the file, folder or column.")
+            raise InputError(f"{argument!a}: is not UTF-8. Rename the file, folder or column.")
 
 
 def _report(error: Exception) -> int:

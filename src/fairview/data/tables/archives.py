@@ -90,7 +90,7 @@ yourself and raise the limit.
                 )
             pieces.append(piece)
             waiting = expander.unconsumed_tail
-            if not piece and not waiting and not expander.eof and place == len(content):
+            if not piece and not waiting and place == len(content) and not expander.eof:
                 raise InputError(f"{name}: the gzip data ends too early. Get the file again.")
         place = _after_padding(content, place - len(expander.unused_data))
     return b"".join(pieces)

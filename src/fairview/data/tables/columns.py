@@ -66,9 +66,8 @@ def too_long(texts: pl.Series) -> str:
     """What to say of a column with a cell that is too long for a name; empty if there is none.
 
     Example:
-        >>> too_long(pl.Series(["good", "x" * 1001]))
-        "a cell has 1,001 characters ('xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…'); \
-ids, labels, groups and categories have at most 1,000. Shorten it, or leave the column out."
+        >>> too_long(pl.Series(["good", "x" * 1001]))[:27], too_long(pl.Series(["good"]))
+        ('a cell has 1,001 characters', '')
     """
     lengths = texts.str.len_chars()
     longest = lengths.max()
@@ -151,7 +150,7 @@ class ColumnReader:
                 block[:, batch] = values.reshape(len(batch), n).T
                 wrong[batch] = odd.reshape(len(batch), n).any(axis=1)
         block[:, wrong] = 0  # a cell that is wrong is not empty as well
-        for column in self.problems.first([columns[place] for place in np.flatnonzero(wrong)]):
+        for column in self.problems.first([columns[place] for place in np.flatnonzero(wrong).tolist()]):
             self._report_numbers(column)
         return block
 

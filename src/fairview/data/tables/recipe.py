@@ -156,7 +156,7 @@ def indicator(column: str) -> str:
 def empty_cells(columns: tuple[Column, ...], encoded: Matrix) -> dict[str, npt.NDArray[np.bool_]]:
     """Where the columns that have empty cells are empty; all channels of a column are NaN together: the last tells."""
     absent = np.isnan(encoded)
-    some = absent.any(axis=0)
+    some: npt.NDArray[np.bool_] = np.asarray(absent.any(axis=0))
     if not some.any():
         return {}
     ends = accumulate(column.width for column in columns)
