@@ -14,7 +14,8 @@ import re
 import secrets
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from typing import TypeVar
 
 _FLAGS = {
     "changes": "--set",
@@ -27,6 +28,17 @@ _FLAGS = {
 
 LONGEST_MESSAGE = 8_000
 """Characters that a message shows at most."""
+
+MOST_PROBLEMS = 50
+"""That one error lists; the others are counted."""
+
+LONGEST_SHOWN = 80
+"""Characters of a value that a message shows."""
+
+_LONGEST_LINE = 400  # of what other libraries say
+_MOST_COMPARED = 1000  # names that a mistyped one is compared with
+
+_Place = TypeVar("_Place")
 
 # drawn anew in each process: no data can contain it, and so none can pass for a placeholder
 _SEAL = secrets.token_hex(8)
@@ -130,6 +142,8 @@ class FairviewError(Exception):
 class InputError(FairviewError, ValueError):
     """The data, a file or a parameter is not what it must be. All independent problems are in `problems`.
 
+    Only the first `MOST_PROBLEMS` of them are listed; `more` says how many there are beside those.
+
     Example:
         >>> print(InputError(["nodes.csv: the file is empty.", "edges.csv: no column 'source'."]))
         2 problems:
@@ -137,12 +151,16 @@ class InputError(FairviewError, ValueError):
           - edges.csv: no column 'source'.
     """
 
-    def __init__(self, problems: str | Iterable[str]) -> None:
-        self.problems = tuple(map(Message, [problems] if isinstance(problems, str) else problems))
-        if len(self.problems) == 1:
+    def __init__(self, problems: str | Iterable[str], *, more: int = 0) -> None:
+        listed = [problems] if isinstance(problems, str) else list(problems)
+        self.problems = tuple(map(Message, listed[:MOST_PROBLEMS]))
+        self.more = more + len(listed) - len(self.problems)
+        total = len(self.problems) + self.more
+        if total == 1:
             text = embed(self.problems[0])
         else:
-            text = f"{len(self.problems)} problems:" + "".join(f"\n  - {embed(problem)}" for problem in self.problems)
+            lines = [*map(embed, self.problems), *([f"and {self.more:,} more"] if self.more else [])]
+            text = f"{total:,} problems:" + "".join(f"\n  - {line}" for line in lines)
         super().__init__(text)
 
 
@@ -159,7 +177,7 @@ class ModelFileError(FairviewError, ValueError):
 
 
 class Problems:
-    """Collects independent problems, so that the user sees all of them at once.
+    """Collects independent problems, so that the user sees all of them at once; of very many, the first and a count.
 
     Example:
         >>> problems = Problems()
@@ -171,12 +189,23 @@ class Problems:
     """
 
     def __init__(self) -> None:
-        self._messages: list[Message] = []
+        self._messages: dict[Message, None] = {}
+        self._more = 0
 
     def add(self, message: str) -> None:
         """Keep a problem, once."""
-        if (finished := Message(message)) not in self._messages:
-            self._messages.append(finished)
+        if (finished := Message(message)) in self._messages:
+            return
+        if len(self._messages) < MOST_PROBLEMS:
+            self._messages[finished] = None
+        else:
+            self._more += 1
+
+    def first(self, places: Sequence[_Place]) -> Sequence[_Place]:
+        """Of places that each have a problem: those that there is room to describe. The others are counted."""
+        room = MOST_PROBLEMS - len(self._messages)
+        self._more += max(len(places) - room, 0)
+        return places[:room]
 
     def collecting(self) -> _Collecting:
         """Inside `with`: a step that fails leaves its problems here, and the next step goes on."""
@@ -186,6 +215,7 @@ class Problems:
         """Keep the problems of a step that failed."""
         for problem in error.problems:
             self.add(problem)
+        self._more += error.more
 
     def __bool__(self) -> bool:
         return bool(self._messages)
@@ -193,7 +223,7 @@ class Problems:
     def raise_if_any(self) -> None:
         """Raise one `InputError` with all problems; without any, nothing happens."""
         if self._messages:
-            raise InputError(self._messages)
+            raise InputError(self._messages, more=self._more)
 
 
 class _Collecting:
@@ -211,8 +241,8 @@ class _Collecting:
         return isinstance(error, InputError)
 
 
-def did_you_mean(name: str, known: Sequence[str]) -> str:
-    """A sentence that helps with a mistyped name.
+def did_you_mean(name: str, known: Collection[str]) -> str:
+    """A sentence that helps with a mistyped name; of very many names, those that begin and end alike are compared.
 
     Example:
         >>> did_you_mean("germen", ["german", "bail"])
@@ -220,24 +250,44 @@ def did_you_mean(name: str, known: Sequence[str]) -> str:
         >>> did_you_mean("x", ["german", "bail"])
         ' Known: german, bail.'
     """
-    close = difflib.get_close_matches(name, known, n=1)
-    if not close:
-        folded = {other.casefold(): other for other in known}
-        close = [folded[name.casefold()]] if name.casefold() in folded else []
+    close: Sequence[str] = []
+    if len(name) <= LONGEST_SHOWN:  # comparing costs the product of the lengths
+        close = difflib.get_close_matches(name, _alike(name, known), n=1)
+        if not close:
+            folded = name.casefold()
+            close = [other for other in known if len(other) <= 2 * LONGEST_SHOWN and other.casefold() == folded]
     if close:
-        return f" Did you mean '{close[0]}'?"
+        return f" Did you mean '{close[-1]}'?"
     return f" Known: {some(known, limit=12)}." if known else ""
 
 
+def _alike(name: str, known: Collection[str]) -> Collection[str]:
+    if len(known) <= _MOST_COMPARED:
+        return known
+    near = [other for other in known if abs(len(other) - len(name)) <= 2]
+    return sorted(near, key=lambda other: (other[:2] != name[:2]) + (other[-2:] != name[-2:]))[:_MOST_COMPARED]
+
+
+def shown(value: object) -> str:
+    """A value as a message shows it: cut if it is long.
+
+    Example:
+        >>> shown("x" * 1_000_000) == "x" * 79 + "…"
+        True
+    """
+    text = str(value)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
+
+
 def some(values: Iterable[object], *, limit: int = 5) -> str:
-    """The first few of many, for a message.
+    """The first few of many, each cut if it is long, for a message.
 
     Example:
         >>> some([17, 52, 90, 91, 92, 93, 94])
         '17, 52, 90, 91, 92 and 2 more'
     """
-    listed = list(values)
-    text = ", ".join(str(value) for value in listed[:limit])
+    listed = values if isinstance(values, (list, tuple)) else list(values)
+    text = ", ".join(shown(value) for value in listed[:limit])
     return text if len(listed) <= limit else f"{text} and {len(listed) - limit:,} more"
 
 
@@ -248,7 +298,9 @@ def quoted(values: Iterable[object], *, limit: int = 5) -> str:
         >>> quoted(["good", "bad"])
         "'good', 'bad'"
     """
-    return some([f"'{value}'" for value in values], limit=limit)
+    listed = values if isinstance(values, (list, tuple)) else list(values)
+    text = ", ".join(f"'{shown(value)}'" for value in listed[:limit])
+    return text if len(listed) <= limit else f"{text} and {len(listed) - limit:,} more"
 
 
 def repeated(names: Iterable[str]) -> list[str]:
@@ -263,4 +315,4 @@ def repeated(names: Iterable[str]) -> list[str]:
 
 def in_one_line(error: BaseException) -> str:
     """What another library says of an error, in one line."""
-    return (str(error).splitlines() or [type(error).__name__])[0]
+    return (str(error)[:_LONGEST_LINE].splitlines() or [type(error).__name__])[0]

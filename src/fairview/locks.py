@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fairview.errors import FairviewError, InputError
+from fairview.files import require_utf8
 
 NAME = ".lock"
 """The file that is locked; it is gone when the work is done."""
@@ -28,7 +29,7 @@ def folder_lock(folder: str | Path) -> Iterator[None]:
     Within its own thread a lock may be taken again.
 
     Raises:
-        InputError: another process, or another thread, holds it.
+        InputError: another process, or another thread, holds it; or its name is not UTF-8.
         FairviewError: the folder can't be written to.
 
     Example:
@@ -37,6 +38,7 @@ def folder_lock(folder: str | Path) -> Iterator[None]:
         ...     pass
     """
     folder = Path(folder)
+    require_utf8(folder)
     key = (os.getpid(), threading.get_ident(), os.path.realpath(folder))
     if key in _held:
         _held[key] += 1

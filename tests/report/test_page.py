@@ -12,6 +12,7 @@ import pytest
 
 from fairview.report import render, write_report
 from fairview.report.folder import read_folder
+from fairview.report.model_card import model_card
 from fairview.report.page import bundle, inert_json
 
 
@@ -135,6 +136,17 @@ def test_what_it_does_not_show_is_always_said(made, tmp_path):
     for name, documents in {"a": {"audit": made.audit()}, "b": {"summary": made.summary()}}.items():
         page = render(read_folder(made.write(tmp_path / name, **documents)))
         assert "A small gap is not proof of fairness." in page
+
+
+@pytest.mark.parametrize("told", ["report", "card"])
+def test_why_a_gap_has_no_interval_is_said(made, tmp_path, told):
+    metrics = made.metrics()
+    del metrics["test"]["intervals"]["statistical_parity_gap"]
+    reason = "group Female has only 3 nodes, too few for an interval"
+    metrics["test"]["intervals"]["undefined"] = {"statistical_parity_gap": reason}
+    content = read_folder(made.run(tmp_path, metrics=metrics))
+    page = render(content) if told == "report" else model_card(content)
+    assert f"has no interval: {reason}." in page
 
 
 def sections(text: str) -> list[str]:

@@ -167,6 +167,7 @@ def test_differences_are_to_the_plain_model_with_the_same_split_and_seed(finishe
 def test_the_summary_declares_its_rules_and_holds_no_clock(finished):
     summary = json.loads((finished.folder / "summary.json").read_text())
     assert summary == json.loads(json.dumps(finished.summary))
+    assert "The intervals rest on 2 splits only: use 5 or more." in summary["notes"]
     assert (summary["kind"], summary["version"], summary["seeds"], summary["splits"]) == ("comparison", 1, 2, 2)
     assert summary["split_rule"] == "2 stratified splits drawn with study seed 0"
     assert summary["selection"].startswith("One rule for all")

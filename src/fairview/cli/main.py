@@ -11,9 +11,11 @@ import typer
 
 from fairview._version import __version__
 from fairview.cli import audit, check, compare, datasets, demo, env, paper, predict, report, speed, train, tune, verify
+from fairview.cli.given_once import GivenOnce
 from fairview.cli.output import never_fail_to_print, printable
 from fairview.cli.streams import outlive_readers
-from fairview.errors import FairviewError, for_command_line
+from fairview.errors import FairviewError, InputError, for_command_line
+from fairview.files import is_utf8
 from fairview.log import shown_on_stderr
 
 app = typer.Typer(
@@ -38,6 +40,8 @@ app.command("report")(report.report)
 app.command("verify")(verify.verify)
 app.command("speed")(speed.speed)
 app.command("env")(env.env)
+for registered in app.registered_commands:
+    registered.cls = GivenOnce
 
 
 def _print_version(wanted: bool) -> None:
@@ -69,6 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     outlive_readers()
     never_fail_to_print()
     try:
+        _check_utf8(given)
         with shown_on_stderr() if verbose else nullcontext():
             code = app(given, standalone_mode=False)
     except Exception as error:
@@ -79,6 +84,13 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         _say("interrupted.")
         sys.exit(130)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _check_utf8(arguments: Sequence[str]) -> None:
+    """Refuse at once what no document could be written with: not after hours of training."""
+    for argument in arguments:
+        if not is_utf8(argument):
+            raise InputError(f"{argument!a}: is not UTF-8. Rename the file, folder or column.")
 
 
 def _report(error: Exception) -> int:

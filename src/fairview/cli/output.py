@@ -144,12 +144,19 @@ def metric_columns() -> dict[str, str]:
 def print_metrics(title: str, rows: Mapping[str, Evaluation]) -> None:
     """Models below each other, metrics side by side, in percent; below it why a value is undefined."""
     from fairview.metrics.registry import METRICS
+    from fairview.undefined import Undefined
 
     cells = [[name, *(_with_interval(evaluation, metric) for metric in METRICS)] for name, evaluation in rows.items()]
     reasons = dict.fromkeys(
         f"{name}: {METRICS[metric].short} is undefined: {reason}."
         for name, evaluation in rows.items()
         for metric, reason in evaluation.undefined.items()
+    )
+    reasons |= dict.fromkeys(
+        f"{name}: {METRICS[metric].short} has no interval: {interval.reason}."
+        for name, evaluation in rows.items()
+        for metric, interval in evaluation.intervals.items()
+        if isinstance(interval, Undefined) and metric not in evaluation.undefined
     )
     caption = "Percent, 95 % intervals over nodes below. Gaps: 0 means equal. FPR: 100 means it always says yes."
     columns = ["", *(entry.short for entry in METRICS.values())]

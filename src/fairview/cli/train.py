@@ -11,7 +11,7 @@ import typer
 from fairview.cli import options
 from fairview.cli.graphs import chosen_graph
 from fairview.cli.interrupts import terminable
-from fairview.cli.output import Format, FormatOption, metric_columns, percent, print_json, print_table
+from fairview.cli.output import Format, FormatOption, metric_columns, percent, print_json, print_table, printable
 from fairview.cli.reports import NoReport, report_runs
 from fairview.errors import InputError
 from fairview.progress import Update, track_live
@@ -68,6 +68,8 @@ def train(
 
         fairview train german --method mypackage.mymodule:MyMethod --out runs/mine
     """
+    from fairview.data.few import few_nodes
+    from fairview.data.splits import with_default_split
     from fairview.locks import folder_lock
     from fairview.methods.registry import resolve_method
     from fairview.runs.run import train_run
@@ -76,6 +78,8 @@ def train(
     entry = resolve_method(method)
     graph = chosen_graph(dataset, data_dir, tables)
     make = _maker(entry, encoder, preset, dataset, setting or [], graph)
+    for warning in few_nodes(with_default_split(graph)[0]):
+        typer.echo(f"warning: {printable(warning)}", err=True)
     with terminable(f"what is finished is kept; go on with --resume --out {out}"), folder_lock(out):
         if seeds is None:
             with track_live(f"{entry.words} on {graph.provenance.source}") as update:
@@ -96,6 +100,7 @@ def train(
 
 
 def _several(make: Maker, graph: NodeGraph, out: Path, seeds: int, resume: bool) -> dict[str, Any]:
+    from fairview.metrics.intervals import FEW
     from fairview.progress import track
     from fairview.runs.run import summarise_seeds
     from fairview.runs.seeds import train_seeds
@@ -104,6 +109,8 @@ def _several(make: Maker, graph: NodeGraph, out: Path, seeds: int, resume: bool)
         runs = train_seeds(make, graph, out, seeds=range(1, seeds + 1), resume=resume, done=lambda _: advance(1))
     seconds = {"train": sum(run["seconds"].get("train", 0.0) for run in runs)}
     notes = list(dict.fromkeys(note for run in runs for note in run["notes"]))
+    if 1 < seeds < FEW:
+        notes.append(f"± rests on {seeds} seeds only: use {FEW} or more.")
     facts = {"group_at_prediction": runs[0]["group_at_prediction"], "notes": notes}
     return {"run": str(out), "metrics": summarise_seeds(runs)} | facts | {"seconds": seconds, "interrupted": False}
 

@@ -362,4 +362,6 @@ class NodeGraph(Rebuilt):
             if name not in self.channels:
                 problems.add(f"sensitive_channels: no channel '{name}'.{did_you_mean(name, self.channels)}")
         checks.check_splits(self.splits, n, problems)
+        named = {"channels": self.channels, "groups": self.groups, "classes": self.classes, "ids": self.node_ids or ()}
+        checks.check_names(named | {"sensitive": (self.sensitive_name,), "splits": tuple(self.splits)}, problems)
         problems.raise_if_any()

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from fairview.arrays import as_array
 from fairview.data.adjacency import Adjacency
 from fairview.errors import InputError, Problems, some
+from fairview.files import is_utf8
 from fairview.groups import UNKNOWN, Codes, group_codes
 
 
@@ -104,6 +105,14 @@ def check_splits(splits: Mapping[str, npt.NDArray[Any]], num_nodes: int, problem
                 f"splits '{first}' and '{second}' share {len(shared):,} nodes (rows {some(shared)}); "
                 "they must be disjoint."
             )
+
+
+def check_names(names: Mapping[str, Sequence[str]], problems: Problems) -> None:
+    """Names that can be written into a file: a model that can't be saved is not worth training."""
+    for what, listed in names.items():
+        if not is_utf8(*listed):
+            halved = [ascii(name) for name in listed if not is_utf8(name)]
+            problems.add(f"{what}: {some(halved)}: not UTF-8 (half a character, a lone surrogate). Rename them.")
 
 
 def frozen(array: npt.NDArray[Any], dtype: npt.DTypeLike) -> npt.NDArray[Any]:

@@ -33,8 +33,10 @@ from fairview.metrics.ranking import WeightedAUC
 from fairview.metrics.registry import METRICS
 from fairview.undefined import Metric, Undefined
 
+FEW = 5
+"""Nodes behind a group's rate, below which a gap's interval is undefined; splits or seeds, below which it is noted."""
+
 _MOST_UNDEFINED = 0.05  # share of resamples that may lack a value before the interval is undefined itself
-_FEWEST = 5  # nodes behind each group's rate, below which a gap's interval is undefined
 _BLOCK = 4_000_000  # node draws held at a time: 32 MB of weights
 
 
@@ -138,7 +140,7 @@ def _intervals(
 def too_few(name: str, counts: core.Counts, groups: tuple[str, ...]) -> str:
     """Which group has too few nodes behind its rate; empty if none."""
     for group, what, count in METRICS[name].behind(counts, groups):
-        if count < _FEWEST:
+        if count < FEW:
             return f"group '{group}' has only {count} {what}, too few for an interval"
     return ""
 

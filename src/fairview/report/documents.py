@@ -100,6 +100,7 @@ class MetricsRow(DocumentPart):
     metrics: dict[str, Number] = {}
     undefined: dict[Text, Text] = {}
     intervals: dict[Text, Bounds] = {}
+    without_interval: dict[Text, Text] = {}  # and why
 
     @model_validator(mode="before")
     @classmethod
@@ -111,7 +112,9 @@ class MetricsRow(DocumentPart):
             least, most = METRICS[name].range
             if isinstance(value, int | float) and not least <= value <= most:
                 raise ValueError(f"{name}: expected a number from {least:g} to {most:g}")
-        return document | {"metrics": known}
+        intervals = document.get("intervals")
+        reasons = intervals.get("undefined", {}) if isinstance(intervals, dict) else {}
+        return document | {"metrics": known, "without_interval": reasons}
 
     def value(self, metric: str) -> float | None:
         """The metric; None where it is undefined or unknown."""

@@ -92,7 +92,7 @@ def model_card(content: Content, folder: str = "this folder") -> str:
         evaluation=list(_evaluation(test)),
         tested="some" if test is None or test.nodes is None else f"{test.nodes:,}",
         groups=list(_groups(test)),
-        undefined=[f"The {metric_name(m)} is undefined: {why}." for m, why in (test.undefined if test else {}).items()],
+        undefined=list(_lacking(test)),
         folder=Markup("run") if tuning is not None else Markup("."),
         settings=list(_settings(content, run)),
         table=_table,
@@ -194,6 +194,13 @@ def _evaluation(test: EvaluationDocument | None) -> Iterator[tuple[str, str, str
     if test is not None:
         for metric in (metric for metric in METRICS if metric in test.metrics):
             yield metric_name(metric), number(test.value(metric)), span(test.interval(metric))
+
+
+def _lacking(test: EvaluationDocument | None) -> Iterator[str]:
+    if test is not None:
+        yield from (f"The {metric_name(m)} is undefined: {why}." for m, why in test.undefined.items())
+        without = {m: why for m, why in test.without_interval.items() if m not in test.undefined}
+        yield from (f"The {metric_name(m)} has no interval: {why}." for m, why in without.items())
 
 
 def _groups(test: EvaluationDocument | None) -> Iterator[tuple[str, ...]]:

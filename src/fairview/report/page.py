@@ -176,6 +176,10 @@ def _notes(content: Content) -> list[str]:
     if audit is not None:
         notes += [*audit.notes, *(audit.model.notes if audit.model else [])]
         notes += [f"{name} is undefined: {reason}." for name, reason in audit.undefined.items()]
+    if run is not None and run.test is not None:
+        test = run.test
+        lacking = {metric: why for metric, why in test.without_interval.items() if metric not in test.undefined}
+        notes += [f"The {metric_name(metric)} on test has no interval: {why}." for metric, why in lacking.items()]
     told = run.record.data.notes if run is not None and run.record is not None else []
     return [note for note in notes if note not in told][:50]
 

@@ -24,6 +24,7 @@ from torch import nn
 
 from fairview._version import __version__
 from fairview.atomic import write_atomic, write_json
+from fairview.data.few import few_nodes
 from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
 from fairview.errors import InputError, option
@@ -71,7 +72,7 @@ def train_run(
     check_saveable(model)
     graph, notes = with_default_split(graph)
     with folder_lock(folder):
-        return _train(model, graph, notes, folder, resume=resume, notice=notice)
+        return _train(model, graph, (*notes, *few_nodes(graph)), folder, resume=resume, notice=notice)
 
 
 def _train(

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from fairview.arguments import require_folder, require_seed, require_whole
 from fairview.atomic import write_json
 from fairview.data.datasets.registry import DATASETS
+from fairview.data.few import few_nodes
 from fairview.data.graph import NodeGraph
 from fairview.data.graph_argument import require_graph
 from fairview.data.splits import with_default_split
@@ -183,7 +184,12 @@ def compare(
             of_rows,
             study,
             selection=selection_sentence(rows, selection),
-            notes=[*(split_notes if splits == 1 else ()), *machine_notes(study["machines"]), *_local_note(local)],
+            notes=[
+                *(split_notes if splits == 1 else ()),
+                *few_nodes(graph),
+                *machine_notes(study["machines"]),
+                *_local_note(local),
+            ],
             own_split="a stratified split drawn with seed 0" if split_notes else "the graph's own split",
         )
         write_tables(folder, everything, results)

@@ -11,6 +11,7 @@ from typing import Any
 
 from fairview.data.graph import NodeGraph
 from fairview.data.summary import describe_graph
+from fairview.metrics.intervals import FEW
 from fairview.metrics.registry import METRICS
 from fairview.study.plan import PLAIN, Row
 from fairview.study.statistics import (
@@ -141,6 +142,13 @@ def row_costs(timings: Sequence[Any]) -> dict[str, float]:
     }
 
 
+def few_runs(trials: Sequence[Any]) -> str:
+    """How little an interval rests on; empty from five splits, or seeds of one split, on."""
+    splits, seeds = {trial.split for trial in trials}, {trial.seed for trial in trials}
+    units, words = (len(splits), "splits") if len(splits) > 1 else (len(seeds), "seeds")
+    return f"The intervals rest on {units} {words} only: use {FEW} or more." if units < FEW else ""
+
+
 # --- parts ------------------------------------------------------------------------------------------------------------
 
 
@@ -173,4 +181,6 @@ def _notes(rows: Mapping[Any, Outcomes], described: Sequence[Mapping[str, Any]])
         notes += [f"{row.label}: {note}" for note in dict.fromkeys(n for _, result in rows[row] for n in result.notes)]
         if numbers["runs"] == 1:
             notes.append(f"{row.label}: a single run has no interval.")
+        elif few := few_runs([trial for trial, _ in rows[row]]):
+            notes.append(few)
     return list(dict.fromkeys(notes))

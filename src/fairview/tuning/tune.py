@@ -17,6 +17,7 @@ from typing import Literal
 
 from fairview._version import __version__
 from fairview.arguments import require_folder
+from fairview.data.few import few_nodes
 from fairview.data.graph import NodeGraph
 from fairview.data.graph_argument import require_graph
 from fairview.data.splits import with_default_split
@@ -151,7 +152,7 @@ def tune(
             result = decide(search.trials, limits, asked, holdout)
         document = result.document
         document["budget"] = {"trials": trials, "minutes": minutes}
-        document["notes"] = [*split_notes, *document["notes"], *_failures(search)]
+        document["notes"] = [*split_notes, *few_nodes(graph), *document["notes"], *_failures(search)]
         document["seconds"] = {"fit": fitted - begun, "certify": time.perf_counter() - fitted}
         if out is not None:
             document["run"] = str(out / "run") if result.chosen_model is not None else None

@@ -169,7 +169,7 @@ def test_categorical_columns_are_one_hot_encoded_only_when_asked(refusal, read):
 
 
 def test_gz_that_expands_beyond_the_limit(refusal, monkeypatch):
-    monkeypatch.setattr(tables, "EXPANDED_LIMIT", 1000)
+    monkeypatch.setattr(tables, "MOST_BYTES", 1000)
     bomb = gzip.compress(PEOPLE.encode() + b"5,1,f,0\n" * 10_000)
     assert len(bomb) < 1000
     assert refusal({"nodes.csv.gz": bomb}).startswith("nodes.csv.gz: expands to more than the 1,000 bytes allowed.")

@@ -91,7 +91,7 @@ def test_a_column_without_a_name(tmp_path, header, place):
 def test_thousands_of_columns(tmp_path):
     names = [f"c{place}" for place in range(5000)]
     (tmp_path / "t.csv").write_text(",".join(names) + "\n" + ",".join("1" * 5000) + "\n")
-    assert read_table(tmp_path / "t.csv", name="").columns == names
+    assert read_table(tmp_path / "t.csv", name="").frame.columns == names
 
 
 # --- encodings --------------------------------------------------------------------------------------------------------

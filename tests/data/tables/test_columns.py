@@ -74,23 +74,23 @@ def test_texts_lose_blanks_around_them_and_the_named_ones_are_missing():
 )
 def test_numbers_of_every_kind_of_column(values, numbers):
     of = reader(values)
-    np.testing.assert_array_equal(of.numbers("c"), numbers)
+    np.testing.assert_array_equal(of.numbers(["c"])[:, 0], numbers)
     assert not of.problems
 
 
 @pytest.mark.parametrize("values", [[DAY], [[1]], [{"a": 1}], [b"1"], [object()], [datetime.timedelta(1)]])
 def test_what_is_no_number_is_a_problem_and_not_a_crash(values):
     of = reader(values)
-    of.numbers("c")
+    of.numbers(["c"])
     assert "t.csv: column 'c': holds " in problem(of)
     assert "values, not numbers. Turn them into numbers, or drop the column." in problem(of)
 
 
 def test_the_largest_float32_is_allowed_and_the_next_is_not():
     largest = float(np.finfo(np.float32).max)
-    assert reader([largest, -largest]).numbers("c").tolist() == [largest, -largest]
+    assert reader([largest, -largest]).numbers(["c"])[:, 0].tolist() == [largest, -largest]
     of = reader([1.0, largest * 1.001])
-    of.numbers("c")
+    of.numbers(["c"])
     assert "1 of 2 values are infinite or beyond float32 (row 1, counted from 0; first: 3.40622" in problem(of)
 
 

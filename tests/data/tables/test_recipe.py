@@ -118,7 +118,8 @@ def test_two_channels_of_one_name_are_refused(refusal, people, options, message)
 def test_too_many_categories(refusal):
     people = "id,job,sex,ok\n" + "".join(f"{k},j{k},{'fm'[k % 2]},{k % 2}\n" for k in range(1001))
     assert refusal(people, None, categorical=["job"]) == (
-        "nodes.csv: column 'job': 1,001 different values are too many to one-hot encode. Drop the column."
+        "nodes.csv: column 'job': 1,001 different values, too many to one-hot encode (at most 1,000). Drop the "
+        "column, or merge values."
     )
 
 

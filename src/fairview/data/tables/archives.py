@@ -6,7 +6,6 @@ out of it. An archive with a single dishonest name in it is refused as a whole.
 
 from __future__ import annotations
 
-import os
 import re
 import stat
 import struct
@@ -15,17 +14,13 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
-from fairview.errors import InputError, did_you_mean, repeated, some
+from fairview.data.limits import MOST_BYTES, MOST_EXPANSION, MOST_MEMBERS, SMALL
+from fairview.errors import InputError, did_you_mean, repeated, shown, some
+from fairview.files import drained, read_at_most
 
-DEFAULT_LIMIT = 2 * 1024**3  # expanded bytes that are read at most, unless the caller says otherwise
-MAX_RATIO = 200  # expanded over compressed size: text reaches 5 to 20, a bomb 1,000
-
-MAX_MEMBERS = 10_000
-
-_CHUNK = 1024**2
-_SMALL = 10 * 1024**2  # a member below this size is harmless, however well it compresses
+_LEAST_FEED, _MOST_FEED = 1024, 1024**2  # compressed bytes handed over at a time
+_NOT_ZERO = re.compile(rb"[^\0]")
 _READABLE = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 _BROKEN = (
     zipfile.BadZipFile,
@@ -39,7 +34,7 @@ _BROKEN = (
 )
 
 
-def read_bytes(path: str | Path, *, limit: int = DEFAULT_LIMIT) -> bytes:
+def read_bytes(path: str | Path, *, limit: int = MOST_BYTES) -> bytes:
     """The content of a plain or gzip-compressed file, expanded to at most `limit` bytes.
 
     It counts as gzip if its name ends in `.gz` or it begins with gzip's two magic bytes.
@@ -54,7 +49,7 @@ def read_bytes(path: str | Path, *, limit: int = DEFAULT_LIMIT) -> bytes:
     return content
 
 
-def gunzip(content: bytes, *, limit: int = DEFAULT_LIMIT, name: str = "gzip data") -> bytes:
+def gunzip(content: bytes, *, limit: int = MOST_BYTES, name: str = "gzip data") -> bytes:
     """Expand gzip data: one member after the other, as `gzip` writes when files are joined; zero padding is skipped.
 
     Example:
@@ -70,26 +65,41 @@ yourself and raise the limit.
     if not content.startswith(b"\x1f\x8b"):
         raise InputError(f"{name}: not a gzip file, whatever its name says. Rename it if it is not compressed.")
     pieces: list[bytes] = []
-    total, rest = 0, content
-    while rest:
-        if not rest.startswith(b"\x1f\x8b"):
-            raise InputError(f"{name}: {len(rest):,} bytes follow the end of the gzip data. Get the file again.")
+    total, place = 0, 0
+    while place < len(content):
+        if not content.startswith(b"\x1f\x8b", place):
+            left = len(content) - place
+            raise InputError(f"{name}: {left:,} bytes follow the end of the gzip data. Get the file again.")
         expander = zlib.decompressobj(wbits=31)
-        waiting = rest
+        feed, waiting = _LEAST_FEED, b""
         while not expander.eof:
+            if not waiting:  # little at first: what follows the end of a member is copied
+                waiting = content[place : place + feed]
+                place, feed = place + len(waiting), min(2 * feed, _MOST_FEED)
             try:
-                piece = expander.decompress(waiting, min(_CHUNK, limit - total + 1))
+                piece = expander.decompress(waiting, min(_MOST_FEED, limit - total + 1))
             except zlib.error as error:
                 raise InputError(f"{name}: the gzip data is broken ({error}). Get the file again.") from None
             total += len(piece)
             if total > limit:
                 raise InputError(_too_large(name, limit))
+            if total > max(SMALL, MOST_EXPANSION * len(content)):
+                raise InputError(
+                    f"{name}: expands to more than {MOST_EXPANSION} times its {len(content):,} bytes. "
+                    "If you trust it, expand it yourself."
+                )
             pieces.append(piece)
             waiting = expander.unconsumed_tail
-            if not piece and not waiting and not expander.eof:
+            if not piece and not waiting and place == len(content) and not expander.eof:
                 raise InputError(f"{name}: the gzip data ends too early. Get the file again.")
-        rest = expander.unused_data.lstrip(b"\0")
+        place = _after_padding(content, place - len(expander.unused_data))
     return b"".join(pieces)
+
+
+def _after_padding(content: bytes, place: int) -> int:
+    """The place of the first byte that is not zero."""
+    found = _NOT_ZERO.search(content, place)
+    return len(content) if found is None else found.start()
 
 
 def zip_members(path: str | Path) -> tuple[str, ...]:
@@ -102,19 +112,19 @@ def zip_members(path: str | Path) -> tuple[str, ...]:
         return tuple(info.filename for info in _sound_members(archive, Path(path).name))
 
 
-def read_zip_member(path: str | Path, member: str, *, limit: int = DEFAULT_LIMIT) -> bytes:
+def read_zip_member(path: str | Path, member: str, *, limit: int = MOST_BYTES) -> bytes:
     """One file of a zip archive, expanded in memory to at most `limit` bytes, whatever the archive declares."""
     path = Path(path)
     with _opened(path) as archive:
         sound = {info.filename: info for info in _sound_members(archive, path.name)}
         if member not in sound:
-            raise InputError(f"{path.name}: no member '{member}'.{did_you_mean(member, list(sound))}")
+            raise InputError(f"{path.name}: no member '{shown(member)}'.{did_you_mean(member, list(sound))}")
         info = sound[member]
         place = f"{path.name}: member '{member}'"
         if info.file_size > limit:
             raise InputError(_too_large(place, limit))
         with archive.open(info) as stream:
-            content = _drained(stream, limit + 1)
+            content = drained(stream, limit + 1)
         if len(content) > limit:
             raise InputError(_too_large(place, limit))
         if len(content) != info.file_size:
@@ -127,14 +137,14 @@ def read_zip_member(path: str | Path, member: str, *, limit: int = DEFAULT_LIMIT
 
 def _sound_members(archive: zipfile.ZipFile, name: str) -> list[zipfile.ZipInfo]:
     infos = archive.infolist()
-    if len(infos) > MAX_MEMBERS:
-        raise InputError(f"{name}: {len(infos):,} members; at most {MAX_MEMBERS:,} are read.")
+    if len(infos) > MOST_MEMBERS:
+        raise InputError(f"{name}: {len(infos):,} members; at most {MOST_MEMBERS:,} are read. Leave some out.")
     twice = sorted(repeated(info.filename for info in infos))
     problems = [f"{name}: refused: the names {some(map(repr, twice))} occur twice."] if twice else []
     for info in infos:
         reason = _objection(info)
         if reason:
-            problems.append(f"{name}: refused: member {info.orig_filename!r} {reason}.")
+            problems.append(f"{name}: refused: member {shown(repr(info.orig_filename))} {reason}.")
     if problems:
         raise InputError([*problems[:5], *([f"{name}: and {len(problems) - 5:,} more."] if len(problems) > 5 else [])])
     return [info for info in infos if not info.is_dir() and not _is_junk(info.filename)]
@@ -160,8 +170,9 @@ def _objection(info: zipfile.ZipInfo) -> str | None:
         return "is encrypted; zip it again without a password"
     if info.compress_type not in _READABLE:
         return "is compressed in an unusual way; zip it again with the usual one (deflate)"
-    if info.file_size > _SMALL and info.file_size > MAX_RATIO * max(info.compress_size, 1):
-        return f"declares {info.file_size:,} bytes out of {info.compress_size:,}, more than {MAX_RATIO} times as many"
+    if info.file_size > max(SMALL, MOST_EXPANSION * info.compress_size):
+        times = f"more than {MOST_EXPANSION} times as many"
+        return f"declares {info.file_size:,} bytes out of {info.compress_size:,}, {times}"
     return None
 
 
@@ -174,7 +185,11 @@ def _is_junk(filename: str) -> bool:
 @contextmanager
 def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
     """The archive, every way in which it can turn out broken made an `InputError`."""
-    with _readable(path) as file:
+    with _readable(path):
+        if path.exists() and not path.is_dir() and not path.is_file():
+            raise InputError(f"{path}: is a pipe or a device, not a file.")
+        file = path.open("rb")
+    with file:
         try:
             with zipfile.ZipFile(file) as archive:
                 yield archive
@@ -185,39 +200,24 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[IO[bytes]]:
+def _readable(path: Path) -> Iterator[None]:
+    """Say why a file can't be opened or read."""
     try:
-        file = path.open("rb")
+        yield
     except FileNotFoundError:
         raise InputError(f"{path}: no such file.") from None
     except IsADirectoryError:
         raise InputError(f"{path}: is a folder, not a file.") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error}).") from None
-    with file:
-        yield file
 
 
 def _read_file(path: Path, limit: int) -> bytes:
-    with _readable(path) as stream:
-        status = os.fstat(stream.fileno())
-        regular = stat.S_ISREG(status.st_mode)  # a pipe or a device has no size, and may never end
-        try:
-            content = stream.read(min(status.st_size, limit) + 1) if regular else _drained(stream, limit + 1)
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read ({error.strerror or error}).") from None
+    with _readable(path):
+        content = read_at_most(path, limit + 1)
     if len(content) > limit:
         raise InputError(f"{path.name}: more than the {limit:,} bytes allowed. Raise the limit if you mean it.")
     return content
-
-
-def _drained(stream: IO[bytes], most: int) -> bytes:
-    pieces: list[bytes] = []
-    total = 0
-    while total < most and (piece := stream.read(min(_CHUNK, most - total))):
-        pieces.append(piece)
-        total += len(piece)
-    return b"".join(pieces)
 
 
 def _too_large(name: str, limit: int) -> str:

@@ -11,9 +11,10 @@ import hashlib
 import io
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from fairview.data.limits import LONGEST_NAME, MOST_BYTES, MOST_COLUMNS, MOST_ROWS, MOST_VALUES
 from fairview.data.tables.archives import read_bytes
-from fairview.errors import InputError, Problems, did_you_mean, in_one_line, option, repeated, some
+from fairview.errors import InputError, Problems, did_you_mean, in_one_line, option, repeated, shown, some
+from fairview.files import is_utf8, require_utf8
 
 TableSource = str | Path | pl.DataFrame | Any
 """A path, a polars frame, or anything with named columns that turns into one: a pandas frame, a mapping of lists."""
-
-EXPANDED_LIMIT = 4 * 1024**3  # bytes that a compressed table may expand to
 
 _IS_IT_RIGHT = f"Is {option('encoding')} right?"
 _SEPARATORS = {",": "','", ";": "';'", "\t": "a tab", "|": "'|'"}
@@ -44,13 +45,14 @@ class Table:
     def __len__(self) -> int:
         return self.frame.height
 
-    @property
-    def columns(self) -> list[str]:
-        return self.frame.columns
+    @cached_property
+    def columns(self) -> Collection[str]:
+        """The names of the columns, in their order; to ask whether one is there takes the same time for any number."""
+        return dict.fromkeys(self.frame.columns)
 
     def missing(self, column: str) -> str:
         """The message for a column that is not there."""
-        return f"{self.name}: no column '{column}'.{did_you_mean(column, self.columns)}"
+        return f"{self.name}: no column '{shown(column)}'.{did_you_mean(column, self.columns)}"
 
 
 def read_table(
@@ -87,6 +89,7 @@ def usual_separator(path: Path) -> str:
 
 def read_file(path: Path) -> bytes:
     """The bytes of a plain or gzipped file; what stands in the way is said in one line."""
+    require_utf8(path)
     try:
         if path.is_dir():
             raise InputError(f"{path}: is a folder, not a table.")
@@ -95,7 +98,7 @@ def read_file(path: Path) -> bytes:
                 raise InputError(f"{path}: no such file; there is no folder '{path.parent}'.")
             there = sorted(other.name for other in path.parent.iterdir() if other.is_file())
             raise InputError(f"{path}: no such file.{did_you_mean(path.name, there) if there else ''}")
-        data = read_bytes(path, limit=EXPANDED_LIMIT)
+        data = read_bytes(path, limit=MOST_BYTES)
     except OSError as error:
         raise InputError(f"{path}: can't be read ({error.strerror or error}).") from None
     except ValueError as error:
@@ -206,7 +209,8 @@ def _check_structure(
             )
         ends, cuts = ends & ~inside, cuts & ~inside
     row_ends = np.flatnonzero(ends)
-    cells = np.diff(np.concatenate([[0], np.cumsum(cuts)[row_ends]])) + 1
+    _check_columns(int(np.count_nonzero(cuts[: row_ends[0]])) + 1, name)
+    cells = np.diff(np.searchsorted(np.flatnonzero(cuts), row_ends), prepend=0) + 1
     what = "header" if header else "first line"
     if cells[0] == 1:
         first = text[: row_ends[0]].decode()
@@ -233,7 +237,33 @@ def _check_structure(
     return len(cells), int(cells[0])
 
 
+def _check_columns(count: int, name: str) -> None:
+    if count > MOST_COLUMNS:
+        raise InputError(f"{name}: {count:,} columns; at most {MOST_COLUMNS:,} are read. Leave some out.")
+
+
+def _check_size(rows: int, columns: int, name: str) -> None:
+    """A few bytes of Parquet can declare any number of equal cells."""
+    _check_columns(columns, name)
+    if rows > MOST_ROWS:
+        raise InputError(f"{name}: {rows:,} rows; at most {MOST_ROWS:,} are read. Leave some out.")
+    if rows * columns > MOST_VALUES:
+        raise InputError(
+            f"{name}: {rows:,} rows of {columns:,} columns are more than {MOST_VALUES:,} cells. Leave rows or columns "
+            "out."
+        )
+
+
 def _check_header(columns: Sequence[str], name: str) -> None:
+    _check_columns(len(columns), name)
+    long = [column for column in columns if len(column) > LONGEST_NAME]
+    if long:
+        raise InputError(
+            f"{name}: {len(long):,} column names are longer than {LONGEST_NAME:,} characters "
+            f"(the first: '{shown(long[0])}'). Shorten them."
+        )
+    if halved := [column for column in columns if not is_utf8(column)]:
+        raise InputError(f"{name}: column {some(map(ascii, halved))}: half a character (a lone surrogate). Rename it.")
     if twice := sorted(filter(None, repeated(columns))):
         raise InputError(f"{name}: duplicate column names: {some(twice)}. Rename them.")
     unnamed = [str(place) for place, column in enumerate(columns, start=1) if not column.strip()]
@@ -246,7 +276,11 @@ def _check_header(columns: Sequence[str], name: str) -> None:
 def _parquet(data: bytes, name: str) -> pl.DataFrame:
     try:
         with _no_panic_on_stderr():
+            lazy = pl.scan_parquet(io.BytesIO(data))
+            _check_size(lazy.select(pl.len()).collect().item(), len(lazy.collect_schema()), name)  # by the file's end
             return pl.read_parquet(io.BytesIO(data))
+    except InputError:
+        raise
     except (Exception, pl.exceptions.PanicException) as error:  # a damaged file makes polars fail in many ways
         raise InputError(f"{name}: can't be read as Parquet ({in_one_line(error)}).") from None
 
@@ -294,7 +328,7 @@ def _frame(source: Any, name: str) -> pl.DataFrame:
             in_pandas = hasattr(values, "iloc")
             series[str(column)] = _pandas_column(values) if in_pandas else pl.Series(values=values, strict=True)
         except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:
-            problems.add(f"{name}: column '{column}': can't be read ({in_one_line(error)}).")
+            problems.add(f"{name}: column '{shown(column)}': can't be read ({in_one_line(error)}).")
     problems.raise_if_any()
     lengths = {column: len(values) for column, values in series.items()}
     if len(set(lengths.values())) > 1:
@@ -322,6 +356,6 @@ def _pandas_column(series: Any) -> pl.Series:
 def require_columns(table: Table, columns: Sequence[str], problems: Problems) -> bool:
     """Report the columns that are not there; True if all are."""
     absent = [column for column in columns if column not in table.columns]
-    for column in absent:
+    for column in problems.first(absent):
         problems.add(table.missing(column))
     return not absent

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -133,7 +134,7 @@ def end_columns(
             raise InputError(f"{where}; leave {option('source')} and {option('target')} out.")
         return before
     if len(table.columns) < 2:
-        columns = f"one column only ('{table.columns[0]}')" if table.columns else "no columns"
+        columns = f"one column only ({quoted(table.columns)})" if table.columns else "no columns"
         raise InputError(f"{table.name}: {columns}; edges need a source and a target.")
     absent = [column for column in (source, target) if column is not None and column not in table.columns]
     if absent:
@@ -142,7 +143,8 @@ def end_columns(
         if before is not None and directed and has_header(table):
             where = f"{table.name}: the model's edges lead from '{before[0]}' to '{before[1]}', which are not here"
             raise InputError(f"{where}; say which columns are, with {option('source')} and {option('target')}.")
-        return table.columns[0], table.columns[1]
+        first, second = islice(table.columns, 2)
+        return first, second
     ends = source or "source", target or "target"
     absent = [column for column in ends if column not in table.columns]
     if absent:
@@ -154,7 +156,7 @@ def end_columns(
 
 def has_header(table: Table) -> bool:
     """Whether the columns have names of their own; those of an edge list without a header are numbered."""
-    return table.columns[:2] != ["column_1", "column_2"]
+    return list(islice(table.columns, 2)) != ["column_1", "column_2"]
 
 
 def _texts(table: Table, column: str, ids: tuple[str, ...]) -> pl.Series:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import polars as pl
 
+from fairview.data.limits import MOST_CATEGORIES, MOST_CHANNELS, MOST_VALUES
+from fairview.data.tables.cells import require_columns
 from fairview.data.tables.columns import ColumnReader
 from fairview.data.tables.recipe import Column, Sensitive
-from fairview.errors import option, repeated, some
-
-MOST_CATEGORIES = 1000  # different values beyond which a column is taken for an id, not for a category
+from fairview.errors import InputError, option, repeated, shown, some
 
 
 def choose_columns(
@@ -35,36 +35,36 @@ def choose_columns(
         elif column is not None:
             role_of[column] = role
     also_feature = sensitive.column if sensitive is not None and sensitive_as_feature else None
-    for name in dict.fromkeys([*(features or ()), *drop, *categorical]):
-        if name not in table.columns:
-            problems.add(table.missing(name))
+    require_columns(table, list(dict.fromkeys([*(features or ()), *drop, *categorical])), problems)
+    left_out, encoded = set(drop), set(categorical)
     for name in features or ():
         if name in role_of and name != also_feature:
             may_be = sensitive is not None and name == sensitive.column
             remedy = f" Pass {option('sensitive_as_feature', True)}." if may_be else ""
-            problems.add(f"{table.name}: column '{name}' is the {role_of[name]}; it can't be a feature.{remedy}")
-    for name in sorted({*(features or ()), *([also_feature] if also_feature else [])} & {*drop}):
-        problems.add(f"{table.name}: column '{name}' is both chosen and dropped.")
-    wanted = table.columns if features is None else features
+            problems.add(f"{table.name}: column '{shown(name)}' is the {role_of[name]}; it can't be a feature.{remedy}")
+    for name in sorted({*(features or ()), *([also_feature] if also_feature else [])} & left_out):
+        problems.add(f"{table.name}: column '{shown(name)}' is both chosen and dropped.")
+    wanted = table.columns if features is None else set(features)
     chosen = [
         name
         for name in table.columns
-        if name == also_feature or (name in wanted and name not in drop and name not in role_of)
+        if name == also_feature or (name in wanted and name not in left_out and name not in role_of)
     ]
-    for name in categorical:
-        if name in table.columns and name not in chosen:
+    for name in sorted(encoded.difference(chosen)):
+        if name in table.columns:
             why = f"it is the {role_of[name]}" if name in role_of else "it is not among the features"
-            problems.add(f"{table.name}: column '{name}' can't be one-hot encoded: {why}.")
+            problems.add(f"{table.name}: column '{shown(name)}' can't be one-hot encoded: {why}.")
     if not chosen and not problems:
         problems.add(f"{table.name}: no feature columns are left (columns: {some(table.columns, limit=12)}).")
-    columns = tuple(_column(reader, name, categorical, sensitive if name == also_feature else None) for name in chosen)
+    columns = tuple(_column(reader, name, encoded, sensitive if name == also_feature else None) for name in chosen)
     channels = [channel for column in columns for channel in column.channels]
-    for channel in sorted(repeated(channels)):
-        problems.add(f"{table.name}: two columns would become the channel '{channel}'; rename one.")
+    _check_size(len(channels), len(table), table.name)
+    for channel in problems.first(sorted(repeated(channels))):
+        problems.add(f"{table.name}: two columns would become the channel '{shown(channel)}'; rename one.")
     return columns
 
 
-def _column(reader: ColumnReader, name: str, categorical: Sequence[str], sensitive: Sensitive | None) -> Column:
+def _column(reader: ColumnReader, name: str, categorical: Collection[str], sensitive: Sensitive | None) -> Column:
     if name in categorical:
         texts = reader.texts(name)
         if texts is None:
@@ -73,7 +73,11 @@ def _column(reader: ColumnReader, name: str, categorical: Sequence[str], sensiti
         if not categories:
             reader.add(name, "every cell is empty: there is nothing to one-hot encode. Drop the column.")
         if len(categories) > MOST_CATEGORIES:
-            reader.add(name, f"{len(categories):,} different values are too many to one-hot encode. Drop the column.")
+            reader.add(
+                name,
+                f"{len(categories):,} different values, too many to one-hot encode (at most {MOST_CATEGORIES:,}). "
+                "Drop the column, or merge values.",
+            )
             categories = []
         return Column(name=name, kind="categorical", categories=tuple(categories))
     if sensitive is not None and _has_texts(sensitive):
@@ -81,6 +85,17 @@ def _column(reader: ColumnReader, name: str, categorical: Sequence[str], sensiti
             return Column(name=name, kind="code", categories=sensitive.values)
         return Column(name=name, kind="categorical", categories=sensitive.values)
     return Column(name=name)
+
+
+def _check_size(channels: int, nodes: int, name: str) -> None:
+    """Raise before memory is asked for."""
+    if channels > MOST_CHANNELS:
+        raise InputError(f"{name}: {channels:,} channels; at most {MOST_CHANNELS:,} are made. Leave columns out.")
+    if channels * nodes > MOST_VALUES:
+        raise InputError(
+            f"{name}: {nodes:,} nodes with {channels:,} channels are more than {MOST_VALUES:,} values. Leave rows or "
+            "columns out."
+        )
 
 
 def _has_texts(sensitive: Sensitive) -> bool:

@@ -41,7 +41,8 @@ def similar(recipe: Recipe, x: Matrix, directed: bool, name: str, notes: list[st
             f"{name}: no channel is left to link similar nodes by: the sensitive one takes no part. Pass "
             f"{option('edges')}, keep more features, or pass {option('similarity_with_sensitive', True)}."
         )
-    chosen = [recipe.features.channels.index(channel) for channel in recipe.similarity_channels]
+    places = {channel: place for place, channel in enumerate(recipe.features.channels)}
+    chosen = [places[channel] for channel in recipe.similarity_channels]
     first, second = recipe.similarity.pairs(x[:, chosen])
     notes.append(f"no edges given: linked by similarity ({words(recipe.similarity)})")
     return Adjacency.from_pairs(first, second, num_nodes=len(x), directed=directed)[0]

@@ -240,23 +240,25 @@ def _rows_to_fit(scale_on: str, masks: Split, n: int) -> npt.NDArray[np.bool_]:
 def _report_empty(reader: ColumnReader, columns: tuple[Column, ...], encoded: Matrix, missing: Missing) -> None:
     """Empty cells if they are not allowed, columns without any value, and channels that would be called alike."""
     gaps = empty_cells(columns, encoded)
-    for name, absent in gaps.items():
+    refused = [name for name, absent in gaps.items() if missing == "error" or absent.all()]
+    for name in reader.problems.first(refused):
+        absent = gaps[name]
         rows = np.flatnonzero(absent)
         if absent.all():
             reader.add(name, f"all {len(rows):,} rows are empty. Drop the column ({option('drop', [name])}).")
-        elif missing == "error" and len(rows):
+        else:
             count = f"{len(rows):,} of {len(absent):,} rows are empty ({reader.place(rows)})"
             reader.add(name, f"{count}. Fill them, drop them, or pass {option('missing', 'mean')}.")
     if missing == "indicator":
         channels = {channel for column in columns for channel in column.channels}
-        for name in sorted(name for name, absent in gaps.items() if absent.any() and indicator(name) in channels):
+        for name in sorted(name for name in gaps if indicator(name) in channels):
             reader.add(name, f"its indicator would be a second channel '{indicator(name)}'; rename one.")
 
 
 def _check_means(columns: tuple[Column, ...], encoded: Matrix, rows: npt.NDArray[np.bool_], name: str) -> None:
     """An empty cell is filled with the mean over the fitted rows: there must be something to take the mean of."""
     gaps = empty_cells(columns, encoded)
-    without = [column for column, absent in gaps.items() if absent.any() and absent[rows].all()]
+    without = [column for column, absent in gaps.items() if absent[rows].all()]
     if without:
         raise InputError(
             f"{name}: column {quoted(without)}: empty for all nodes that the mean is taken over. Drop the column, or "

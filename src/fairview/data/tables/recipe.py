@@ -40,13 +40,18 @@ class Column(_Strict):
         """Their names."""
         return [f"{self.name}={c}" for c in self.categories] if self.kind == "categorical" else [self.name]
 
+    @property
+    def width(self) -> int:
+        """How many they are."""
+        return len(self.categories) if self.kind == "categorical" else 1
+
     def read(self, reader: ColumnReader) -> Matrix:
         """The channels' values, shape (n, channels), NaN where missing; unknown categories are problems."""
         if self.kind == "numeric":
-            return reader.numbers(self.name)[:, None]
+            return reader.numbers([self.name])
         texts = reader.texts_like(self.name, self.categories)
         if texts is None or not self.categories:  # reported when the columns were chosen
-            return np.zeros((len(reader.table), len(self.channels)))
+            return np.zeros((len(reader.table), self.width))
         reader.report_new(self.name, texts, self.categories)
         codes = places(texts, self.categories).fill_null(0).to_numpy()[:, None]
         block = codes == np.arange(len(self.categories)) if self.kind == "categorical" else codes
@@ -89,9 +94,9 @@ class Features(_Strict):
         known = np.where(absent, 0.0, encoded)[rows]
         counts = (~absent[rows]).sum(axis=0)
         fill = np.divide(known.sum(axis=0), counts, out=np.zeros(encoded.shape[1]), where=counts > 0)
-        owners = [column.name for column in columns for _ in column.channels]
+        owners = [column.name for column in columns for _ in range(column.width)]
         gaps = empty_cells(columns, encoded)
-        marked = tuple(name for name, absent in gaps.items() if missing == "indicator" and absent.any())
+        marked = tuple(gaps) if missing == "indicator" else ()
         unfitted = Scaling(center=(), spread=())
         features = cls(columns=columns, missing=missing, fill=tuple(fill.tolist()), indicators=marked, scaling=unfitted)
         filled = features.filled(encoded)
@@ -102,7 +107,7 @@ class Features(_Strict):
         """Empty cells replaced, indicator channels appended."""
         full = np.where(np.isnan(encoded), np.array(self.fill), encoded)
         gaps = empty_cells(self.columns, encoded)
-        marks = [gaps[column] for column in self.indicators]
+        marks = [gaps.get(column, np.zeros(len(encoded), dtype=np.bool_)) for column in self.indicators]
         return np.column_stack([full, *marks]) if marks else full
 
 
@@ -142,7 +147,8 @@ class Recipe(_Strict):
 
 def encode(columns: tuple[Column, ...], reader: ColumnReader) -> Matrix:
     """All columns side by side, shape (n, channels), NaN where a cell is empty."""
-    blocks = [column.read(reader) for column in columns]
+    numeric = iter(reader.numbers([column.name for column in columns if column.kind == "numeric"]).T)
+    blocks = [next(numeric)[:, None] if column.kind == "numeric" else column.read(reader) for column in columns]
     return np.concatenate(blocks, axis=1) if blocks else np.zeros((len(reader.table), 0))
 
 
@@ -152,7 +158,11 @@ def indicator(column: str) -> str:
 
 
 def empty_cells(columns: tuple[Column, ...], encoded: Matrix) -> dict[str, npt.NDArray[np.bool_]]:
-    """Where each column is empty; all channels of a column are NaN together, so the last one tells."""
-    ends = accumulate(len(column.channels) for column in columns)
+    """Where the columns that have empty cells are empty; all channels of a column are NaN together: the last tells."""
+    absent = np.isnan(encoded)
+    some: npt.NDArray[np.bool_] = np.asarray(absent.any(axis=0))
+    if not some.any():
+        return {}
+    ends = accumulate(column.width for column in columns)
     by_column = zip(columns, ends, strict=True)
-    return {column.name: np.isnan(encoded[:, end - 1]) for column, end in by_column if column.channels}
+    return {column.name: absent[:, end - 1] for column, end in by_column if column.width and some[end - 1]}

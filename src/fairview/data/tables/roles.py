@@ -10,15 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from fairview.data.limits import MOST_GROUPS
 from fairview.data.splits import Split, split_from_column
 from fairview.data.tables.cells import Table, require_columns
-from fairview.data.tables.columns import ColumnReader, Place, as_texts, places, whole_texts
+from fairview.data.tables.columns import ColumnReader, Place, as_texts, places, too_long, whole_texts
 from fairview.data.tables.recipe import Label, Sensitive
 from fairview.data.tables.texts import same_value
 from fairview.errors import InputError, did_you_mean, embed, option, quoted, some
 from fairview.groups import UNKNOWN
-
-MOST_GROUPS = 20  # distinct sensitive values beyond which a column is taken for a quantity
 
 _WHOLE = re.compile(r"0|[1-9][0-9]*")
 
@@ -39,6 +38,8 @@ def read_ids(table: Table, column: str) -> tuple[str, ...]:
         raise InputError(f"{where}: {len(empty):,} of {len(texts):,} ids are empty ({place(empty)}).")
     if series.dtype.is_float():
         texts = whole_texts(series, where)
+    if long := too_long(texts):
+        raise InputError(f"{where}: {long}")
     repeated = texts.filter(texts.is_duplicated()).unique(maintain_order=True)
     if len(repeated):
         rows = np.flatnonzero(texts.is_duplicated().to_numpy())

@@ -100,13 +100,6 @@ def same_value(texts: Iterable[str], values: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def truth_numbers(texts: pl.Series) -> pl.Series | None:
-    """1 for true, 0 for false and null for null; None if there is anything else."""
-    if not texts.drop_nulls().is_in(list(TRUTH)).all():
-        return None
-    return texts.replace_strict(TRUTH, default=None, return_dtype=pl.Float64)
-
-
 def is_number_among(texts: pl.Series, values: Iterable[str]) -> pl.Series:
     """Where a text is the same number as one of the values.
 
