@@ -72,7 +72,8 @@ def test_check_says_that_links_have_weights(run, home):
 def test_the_audit_uses_them(run, home):
     found = []
     for links, weight in (("hours", ("--edge-weight", "hours")), ("ones", ("--edge-weight", "hours")), ("plain", ())):
-        outcome = run("audit", *tables(home, links), *OWN, *weight, "--permutations", 19, "--no-probes", "--format", "json")
+        quick = ("--permutations", 19, "--no-probes", "--format", "json")
+        outcome = run("audit", *tables(home, links), *OWN, *weight, *quick)
         found.append(json.loads(outcome.out))
     hours, ones, plain = found
     assert [each["graph"]["weighted"] for each in found] == [True, True, False]
