@@ -64,6 +64,8 @@ def train(
 
         fairview train --nodes people.csv --edges links.csv --label approved --sensitive gender --out runs/own
 
+        fairview train --nodes people.csv --edges links.csv --edge-weight hours --label ok --sensitive sex --out runs/a
+
         fairview train german --set epochs=50 --set clamp_threshold=0.5 --out runs/short
 
         fairview train german --method mypackage.mymodule:MyMethod --out runs/mine

@@ -70,6 +70,7 @@ class Links:
         source, target = adjacency.sources.astype(np.int64), adjacency.indices.astype(np.int64)
         once = np.ones(len(source), dtype=np.bool_) if adjacency.directed else source < target
         self.adjacency = adjacency
+        self.alike = adjacency.weights is None or bool((adjacency.weights == 1).all())
         self.source, self.target = torch.from_numpy(source[once]), torch.from_numpy(target[once])
         places = np.arange(len(source)) if adjacency.directed else np.argsort(adjacency.indices, kind="stable")
         self.places = np.stack([np.flatnonzero(once), places[once]])  # of a link's pair, and of its reverse
@@ -165,7 +166,7 @@ class PerturbedInputs(GraphInputs):
     def matrix(self) -> SparseMatrix:
         if self.shared is None:
             raise ValueError("an encoder without an operator has no matrix")
-        if self.links.adjacency.weighted:  # a heavy link minus itself would leave rounding in place of the light ones
+        if not self.links.alike:  # a heavy link minus itself would leave rounding in place of the light ones
             return self.rebuilt.matrix
         return PerturbedMatrix(self.shared, self.left_out)
 

@@ -127,6 +127,9 @@ def read_graph(
         NodeGraph(3 nodes, 2 edges, 1 channel, sensitive 'sex': f 2, m 1)
         >>> graph.features.ravel().tolist()
         [-1.0, 0.0, 1.0]
+        >>> hours = links.with_columns(hours=pl.Series([0.5, 4]))
+        >>> read_graph(people, hours, label="ok", sensitive="sex", edge_weight="hours").adjacency.weights.tolist()
+        [0.5, 0.5, 4.0, 4.0]
     """
     arguments = dict(locals())
     problems = Problems()
