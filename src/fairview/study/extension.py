@@ -156,6 +156,8 @@ def _read(path: Path) -> dict[str, Any] | None:
         raise problem
     if any(not isinstance(document.get(name), kind) for name, kind in _TYPES.items()):
         raise problem
+    if not isinstance(document.get("machines", []), list):
+        raise problem
     for machine in document.get("machines", []):
         if not isinstance(machine, dict) or machine.keys() != _UNRECORDED.keys():
             raise problem

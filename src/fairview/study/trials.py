@@ -156,7 +156,8 @@ class Result(BaseModel):
             if split not in ("val", "test") or not isinstance(reasons, dict):
                 raise ValueError(f"metrics of '{split}' are not what an evaluation gives")
             for name in METRICS:
-                if not isinstance(values.get(name), float) and not isinstance(reasons.get(name), str):
+                value, reason = values.get(name), reasons.get(name)
+                if not isinstance(value, float) and not (value is None and isinstance(reason, str)):
                     raise ValueError(f"{name} is neither a number nor undefined")
         return metrics
 
