@@ -63,7 +63,8 @@ def test_the_log_on_stderr_ends_with_its_block(capsys):
 
 @pytest.mark.parametrize("flag", ["-v", "--verbose"])
 def test_the_command_line_shows_the_log_on_request_only(tmp_path, capsys, flag):
-    PEOPLE.write_csv(tmp_path / "people.csv")
+    many = pl.concat([PEOPLE] * 20).with_columns(id=pl.arange(60), age=pl.arange(60))
+    many.write_csv(tmp_path / "people.csv")
     command = [
         "check",
         "--nodes",

@@ -103,7 +103,9 @@ def test_control_characters_of_the_data_do_not_reach_the_terminal(run, tmp_path)
     path = tmp_path / "n.csv"
     path.write_text("id,age,sex,ok\n1,\x1b[2J,f,0\n2,1,m,1\n")
     assert "\x1b" not in run("check", "--nodes", path, "--label", "ok", "--sensitive", "sex").err
-    path.write_text("id,age,sex,ok\n1,1,\x1b[31m[red]f,0\n2,1,m,1\n")
+    esc = "\x1b[31m[red]f"
+    rows = [f"{i},{i},{'m' if i % 2 else esc},{i // 2 % 2}" for i in range(40)]
+    path.write_text("\n".join(["id,age,sex,ok", *rows]) + "\n")
     outcome = run("check", "--nodes", path, "--label", "ok", "--sensitive", "sex")
     assert outcome.code == 0
     assert "\\x1b[31m[red]f" in outcome.out

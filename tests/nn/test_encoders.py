@@ -313,6 +313,15 @@ class OwnParameter(nn.Module):
         return self.out(x @ self.weight.T)
 
 
+class OtherWidth(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.out = nn.Linear(CHANNELS + 1, HIDDEN)
+
+    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        return self.out(x)
+
+
 def first_weights(module: nn.Module) -> list[str]:
     names = {id(parameter): name for name, parameter in module.named_parameters()}
     return [names[id(weight)] for weight in ForeignEncoder(module, CHANNELS).first_weights]
@@ -330,7 +339,7 @@ def first_weights(module: nn.Module) -> list[str]:
         (GAT(CHANNELS, 8, num_layers=2, heads=2), ["convs.0.lin.weight"]),
         (Plain(), ["body.1.weight"]),
         (OwnParameter(), ["weight"]),
-        (nn.Linear(CHANNELS + 1, HIDDEN), []),
+        (OtherWidth(), []),
     ],
     ids=["GCNConv", "SAGEConv", "GATConv", "GATv2Conv", "GINConv", "GCN", "GAT", "plain", "own-parameter", "none"],
 )

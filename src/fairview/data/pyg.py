@@ -113,7 +113,7 @@ def from_pyg(
     notes: list[str] = []
     weights = _weights(data, edge_weight, notes, problems)
     used = ("edge_index", "edge_weight", edge_weight if isinstance(edge_weight, str) else None)
-    if ignored := [key for key in _attributes(data) if key.startswith("edge_") and key not in used]:
+    if ignored := sorted(key for key in _attributes(data) if key.startswith("edge_") and key not in used):
         notes.append(f"attributes of the edges ignored: {quoted(ignored)}")
     with problems.collecting():
         graph = NodeGraph.from_arrays(

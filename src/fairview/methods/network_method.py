@@ -226,13 +226,16 @@ def _load(network: Network, progress: Progress, state: State) -> None:
     try:
         if fits:
             network.load_state(state)
-    except (RuntimeError, TypeError, ValueError):  # a random state that is none
+    except (KeyError, RuntimeError, TypeError, ValueError):  # a random state that is none, or is not there
         fits = False
     if not fits:
         raise ModelFileError("resume: the checkpoint is not of this method and this data.")
 
 
 def _like(state: State, other: State) -> bool:
-    """Whether two states have tensors of the same names, shapes and types."""
-    first, second = ({name: (each.shape, each.dtype) for name, each in one.items()} for one in (state, other))
+    """Whether two states have tensors of the same names, shapes and types; random streams are there once used."""
+    first, second = (
+        {name: (each.shape, each.dtype) for name, each in one.items() if not name.startswith("random.")}
+        for one in (state, other)
+    )
     return first == second
