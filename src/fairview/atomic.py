@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from fairview.errors import FairviewError
+from fairview.errors import FairviewError, InputError
 
 
 def write_atomic(path: str | Path, content: bytes | str) -> None:
     """Write a file whole or not at all; on failure the old one is untouched and nothing is left beside it.
 
     Raises:
-        FairviewError: the folder can't be written to, or the disk is full.
+        FairviewError: the folder can't be written to, the disk is full, or the path leads to no plain file.
     """
     path = Path(path)
+    check_replaceable(path)
     data = content.encode() if isinstance(content, str) else content
     temporary = None
     try:
@@ -34,6 +36,35 @@ def write_atomic(path: str | Path, content: bytes | str) -> None:
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
+
+
+_NO_FILES = {
+    stat.S_IFCHR: "device",
+    stat.S_IFBLK: "device",
+    stat.S_IFIFO: "pipe (FIFO)",
+    stat.S_IFSOCK: "socket",
+}
+
+
+def check_replaceable(path: Path) -> None:
+    """Nothing is at the path, or a plain file is: a rename would remove a link, a device or a pipe.
+
+    Raises:
+        InputError: something else is there.
+    """
+    try:
+        kind = stat.S_IFMT(path.lstat().st_mode)
+    except (OSError, ValueError):  # nothing is there, or whoever writes says why nothing can be
+        return
+    if kind == stat.S_IFLNK:
+        raise InputError(
+            f"{path}: is a symbolic link (to {path.readlink()}), and links are neither followed nor replaced. Name the "
+            "file itself."
+        )
+    if kind == stat.S_IFDIR:
+        raise InputError(f"{path}: is a folder, not a file. Name a file in it.")
+    if kind != stat.S_IFREG:
+        raise InputError(f"{path}: is a {_NO_FILES.get(kind, 'special file')}, not a file. Name a file.")
 
 
 def write_json(path: str | Path, document: Any, *, indent: int = 2) -> None:

@@ -23,6 +23,7 @@ _FLAGS = {
     "folder": "--out",
     "formats": "--figures",
     "missing_values": "--missing-value",
+    "overwrite": "--force",
 }
 """Parameters whose flag has another name."""
 

@@ -18,6 +18,8 @@ from fairview.files import require_utf8
 NAME = ".lock"
 """The file that is locked; it is gone when the work is done."""
 
+_LONGEST = 20  # digits of a process's number
+
 _held: dict[tuple[int, int, str], int] = {}
 """How often this thread of this process holds a folder: (process, thread, folder) -> depth."""
 
@@ -77,13 +79,17 @@ def _acquired(folder: Path) -> int | None:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = os.pread(stream, 20, 0).decode(errors="replace").strip()
+            holder = os.pread(stream, _LONGEST, 0).decode(errors="replace").strip()
             os.close(stream)
             who = f"process {holder}" if holder.isdigit() else "another process"
             raise InputError(f"{folder}: {who} is working in it. Wait for it, or use another folder.") from None
         except OSError:  # a file system without locks, as some network drives
             os.close(stream)
             return None
+        content = os.pread(stream, _LONGEST + 1, 0)
+        if content and not (len(content) <= _LONGEST and content.isdigit()):
+            os.close(stream)
+            raise InputError(f"{path}: was not written by fairview. Move it away, or use another folder.")
         if _is_still(path, stream):
             os.ftruncate(stream, 0)
             os.pwrite(stream, str(os.getpid()).encode(), 0)

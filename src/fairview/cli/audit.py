@@ -35,6 +35,7 @@ def audit(
     out: Annotated[
         Path | None, typer.Option(help="Folder for audit.json and report.html [default for a RUN: the run].")
     ] = None,
+    force: options.Force = False,
     method: options.RunMethod = None,
     encoder: options.RunEncoder = None,
     data_dir: options.DataDir = None,
@@ -57,13 +58,17 @@ def audit(
         fairview audit runs/german --format json
     """
     import fairview.leakage.graph_audit as audits
-    from fairview.runs.evidence import write_audit
+    from fairview.outputs import check_folder
+    from fairview.runs.evidence import AUDIT_OUTPUTS, write_audit
 
     names = list(dict.fromkeys(hidden or ()))
     tables["drop"] = list(dict.fromkeys([*(tables["drop"] or ()), *names])) or None
     run = Path(what) if what is not None and (Path(what) / "run.json").is_file() else None
     if run is None and what is not None and (Path(what) / "seed-1").is_dir():
         raise InputError(f"{what}: holds several runs; audit one of them, such as {Path(what) / 'seed-1'}.")
+    folder, inputs = out or run, options.inputs_of(tables)
+    if folder is not None:
+        check_folder(folder, AUDIT_OUTPUTS, inputs=inputs, overwrite=force)
     if run is not None:
         from fairview.data.splits import with_default_split
         from fairview.runs.evidence import audit_run, run_graph
@@ -84,12 +89,14 @@ def audit(
         hidden=hidden_columns(graph, names, data_dir, tables),
         seed=seed,
     )
-    document, folder = of_graph.to_dict(), out or run
+    document = of_graph.to_dict()
     if run is not None:
-        document = audit_run(run, graph, model=model, of_graph=of_graph, probes=not no_probes, seed=seed, out=out)
+        document = audit_run(
+            run, graph, model=model, of_graph=of_graph, probes=not no_probes, seed=seed, out=out, overwrite=force
+        )
     elif out is not None:
-        write_audit(out, document)
-    report = None if folder is None else report_or_say_why_not(folder)
+        write_audit(out, document, inputs=inputs, overwrite=force)
+    report = None if folder is None else report_or_say_why_not(folder, overwrite=force)
     if format is Format.JSON:
         print_json(document)
         return

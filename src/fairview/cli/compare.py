@@ -54,6 +54,7 @@ def compare(
         bool, typer.Option("--mixed-machines", help="Go on in a folder from another processor, and say so in it.")
     ] = False,
     no_plain: Annotated[bool, typer.Option("--no-plain", help="Leave out the plain model (vanilla).")] = False,
+    force: options.Force = False,
     no_report: Annotated[bool, typer.Option("--no-report", help="Leave out the HTML report.")] = False,
     workers: Annotated[int | None, typer.Option(help="Processes [default: one per core].", min=1)] = None,
     data_dir: options.DataDir = None,
@@ -75,8 +76,11 @@ def compare(
 
         fairview compare german --methods mypackage.mymodule:MyMethod --out runs/mine
     """
+    from fairview.outputs import check_folder
+    from fairview.study.comparison import OUTPUTS
     from fairview.study.comparison import compare as run_comparison
 
+    check_folder(out, OUTPUTS, inputs=options.inputs_of(tables), overwrite=force)
     graph = chosen_graph(dataset, data_dir, tables)
     changes = _changes(setting or [])
     options.import_from_here(methods, encoders)
@@ -96,10 +100,11 @@ def compare(
             plain=not no_plain,
             workers=workers,
             mixed_machines=mixed_machines,
+            overwrite=force,
             notice=notice,
         )
     if not no_report:
-        report_or_say_why_not(out)
+        report_or_say_why_not(out, overwrite=force)
     if format is Format.JSON:
         print_json(comparison.to_dict())
     else:

@@ -20,6 +20,9 @@ def datasets(
     name: Annotated[str | None, typer.Argument(help="A dataset; all of them by default.")] = None,
     fetch: Annotated[bool, typer.Option("--fetch", help="Download it; every file's sha256 is pinned.")] = False,
     data_dir: options.DataDir = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="With --fetch: replace other files under the names of the dataset's.")
+    ] = False,
     format: FormatOption = Format.TABLE,
 ) -> None:
     """List the known datasets with their licence, their known harms, and whether they are at hand.
@@ -39,7 +42,7 @@ def datasets(
 
     chosen = list(DATASETS.values()) if name is None else [describe(name)]
     if fetch:
-        _fetch(chosen, data_dir, all_of_them=name is None)
+        _fetch(chosen, data_dir, all_of_them=name is None, force=force)
     entries = [_entry(dataset, data_dir) for dataset in chosen]
     if format is Format.JSON:
         print_json(entries if name is None else entries[0])
@@ -49,7 +52,7 @@ def datasets(
         _print_one(entries[0])
 
 
-def _fetch(chosen: list[Dataset], data_dir: Path | None, *, all_of_them: bool) -> None:
+def _fetch(chosen: list[Dataset], data_dir: Path | None, *, all_of_them: bool, force: bool) -> None:
     from fairview.data.datasets import fetch_dataset
 
     problems = []
@@ -57,7 +60,7 @@ def _fetch(chosen: list[Dataset], data_dir: Path | None, *, all_of_them: bool) -
         if all_of_them and not dataset.fetchable:
             continue
         try:
-            for path in fetch_dataset(dataset.name, data_dir=data_dir):
+            for path in fetch_dataset(dataset.name, data_dir=data_dir, overwrite=force):
                 typer.echo(f"{dataset.name}: {path}", err=True)
         except FairviewError as error:
             problems.append(error.message)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fairview.cli import options
 from fairview.cli.audit import print_audit
 from fairview.cli.check import print_graph
 from fairview.cli.output import Format, FormatOption, print_json, print_metrics
@@ -22,6 +23,7 @@ _LIMIT = 0.2  # half of the plain GCN's gap, and about what so few nodes can car
 
 def demo(
     out: Annotated[Path, typer.Option(help="Where the chosen model and the report go.")] = Path("runs/demo"),
+    force: options.Force = False,
     format: FormatOption = Format.TABLE,
 ) -> None:
     """Audit the bundled German Credit graph, find a model that keeps a limit on it, and write the report.
@@ -39,10 +41,12 @@ def demo(
     from fairview.progress import track
     from fairview.report import write_report
     from fairview.runs.evidence import audit_run
+    from fairview.tuning.folder import check_outputs
 
+    check_outputs(out, overwrite=force)
     graph = fv.load_dataset("german")
     of_graph = fv.audit(graph)
-    tuning = fv.tune(graph, max_gap=_LIMIT, seed=_SEED, folder=out, resume=True)
+    tuning = fv.tune(graph, max_gap=_LIMIT, seed=_SEED, folder=out, resume=True, overwrite=force)
     models: dict[str, Any] = {
         "majority answer": fv.Constant(),
         "logistic regression": fv.LogisticRegression(),
@@ -59,8 +63,9 @@ def demo(
         rows[f"under a limit of {100 * _LIMIT:g} points"] = tuning.evaluations["test"]
         plain = models["plain GCN"]
         others = {name: model for name, model in models.items() if name != "majority answer" and model is not plain}
-        audit_run(out / "run", graph, model=tuning.model, plain=plain, of_graph=of_graph, others=others)
-    report = write_report(out)
+        of_model = {"model": tuning.model, "plain": plain, "of_graph": of_graph, "others": others}
+        audit_run(out / "run", graph, **of_model, overwrite=force)
+    report = write_report(out, overwrite=force)
     if format is Format.JSON:
         test = {name: found.to_dict() for name, found in rows.items()}
         document = {"graph": summarise(graph), "audit": of_graph.to_dict(), "test": test, "chosen": tuning.chosen}

@@ -101,8 +101,19 @@ DataDir = Annotated[
     typer.Option(help="Folder with the datasets' files [default: $FAIRVIEW_DATA, then the user cache]."),
 ]
 
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="Replace files that fairview did not write; never an input, a device or a folder."),
+]
+
 TableOptions = dict[str, Any]
 """What the user says about own tables, by option."""
+
+
+def inputs_of(tables: TableOptions) -> list[Path]:
+    """The files that a command reads: no output may replace them."""
+    return [tables[name] for name in ("nodes", "edges") if tables[name] is not None]
+
 
 _REQUIRED = ("nodes", "label", "sensitive")
 """Without them there are no own tables; a command that also takes a dataset does without all three."""

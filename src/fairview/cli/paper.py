@@ -49,6 +49,7 @@ def paper(
         bool, typer.Option("--finished", help="Train nothing: show what is there, and name what is not.")
     ] = False,
     workers: Annotated[int | None, typer.Option(help="Processes [default: one per core].", min=1)] = None,
+    force: options.Force = False,
     data_dir: options.DataDir = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
@@ -72,8 +73,10 @@ def paper(
     """
     if what == "results":
         if any((quick, splits > 1, seeds, datasets, encoders != ENCODERS, methods, check, finished, workers)):
-            raise InputError("paper results: shows what --out holds; it takes no other option than --format.")
-        _results(out, format)
+            raise InputError(
+                "paper results: shows what --out holds; it takes no other option than --force and --format."
+            )
+        _results(out, format, force)
         return
     from fairview.paper.artefacts import ARTEFACTS
     from fairview.paper.verdicts import is_compared, shortfalls
@@ -82,12 +85,14 @@ def paper(
     names: list[str] = [name for name in ARTEFACTS if _has_rows(name, scope)] if what == "all" else [what]
     if not _has_rows(names[0], scope):
         raise InputError(f"paper {what}: it has no row for what was asked for by --datasets, --encoders and --methods.")
+    for name in names:
+        _check_out(name, scope, out, force)
     if not finished:
         _say_how_long(names, scope, workers)
     results = {}
     with terminable(f"finished runs are kept; the same command goes on in {out}"):
         for name in names:
-            results[name] = _one(name, scope, out, workers, finished)
+            results[name] = _one(name, scope, out, workers, finished, force)
             if format is Format.TABLE:
                 _print(results[name], out)
     _page(out)
@@ -159,15 +164,26 @@ def _say_how_long(names: list[str], scope: Scope, workers: int | None) -> None:
         typer.echo(f"this takes about {duration(total)} if nothing is there yet{shared}", err=True)
 
 
-def _one(name: str, scope: Scope, out: Path, workers: int | None, finished: bool) -> ArtefactResult:
+def _check_out(name: str, scope: Scope, out: Path, force: bool) -> None:
+    """Whether the files of a table or figure may be written."""
+    from fairview.outputs import check_folder
+    from fairview.paper.artefacts import ARTEFACTS
+
+    stem = f"{name}{ARTEFACTS[name].scoped(scope).suffix}"
+    endings = (".json", ".md", ".csv", "-series.csv", ".svg", "-ab.svg", "-cd.svg")
+    check_folder(out, [*(f"{stem}{ending}" for ending in endings), "paper.html"], overwrite=force)
+
+
+def _one(name: str, scope: Scope, out: Path, workers: int | None, finished: bool, force: bool) -> ArtefactResult:
     """Run a table or figure and write its files."""
     from fairview.atomic import write_atomic
     from fairview.paper import pages
     from fairview.paper.artefacts import run_artefact
     from fairview.report.paper_charts import write_charts
 
+    _check_out(name, scope, out, force)
     with follow_trials(name) as notice:
-        document = run_artefact(name, scope, out, workers=workers, notice=notice, finished=finished)
+        document = run_artefact(name, scope, out, workers=workers, notice=notice, finished=finished, overwrite=force)
     write_atomic(out / f"{document.stem}.md", pages.markdown(document, checks=_claims(document)))
     write_atomic(out / f"{document.stem}.csv", pages.tidy(document))
     if series := pages.tidy_series(document):
@@ -195,14 +211,17 @@ def _page(out: Path) -> None:
     write_page(results, claims_table(findings(results)), out)
 
 
-def _results(out: Path, format: Format) -> None:
+def _results(out: Path, format: Format, force: bool) -> None:
     from fairview.atomic import write_atomic
+    from fairview.outputs import check_folder
     from fairview.paper.artefacts import documents
     from fairview.paper.checklist import findings
     from fairview.paper.claims import claims_table
     from fairview.paper.results_page import results_page
 
-    write_atomic(out / "results.md", results_page(out))
+    page = results_page(out)
+    check_folder(out, ["results.md"], overwrite=force)
+    write_atomic(out / "results.md", page)
     checked = findings(documents(out))
     if format is Format.JSON:
         claims = [

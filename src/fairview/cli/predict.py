@@ -13,6 +13,9 @@ from fairview.cli import options
 from fairview.cli.output import Format, FormatOption, print_json
 from fairview.errors import InputError
 
+_MODEL = ("model.json", "model.safetensors", "run.json", "tune.json")
+"""What is read of a run."""
+
 
 def predict(
     run: Annotated[Path, typer.Argument(help="A run folder.")],
@@ -28,6 +31,15 @@ def predict(
     drop_unknown: options.DropUnknown = False,
     method: options.RunMethod = None,
     encoder: options.RunEncoder = None,
+    spreadsheet_safe: Annotated[
+        bool,
+        typer.Option(
+            "--spreadsheet-safe",
+            help="Put a quote before ids that begin with = + - @, so that no spreadsheet takes them for formulas. "
+            "Without it, ids are written exactly as they were read.",
+        ),
+    ] = False,
+    force: options.Force = False,
     format: FormatOption = Format.TABLE,
 ) -> None:
     """Predict new nodes: columns are matched by name, and treated as the training table was.
@@ -41,12 +53,17 @@ def predict(
         fairview predict runs/own --nodes new.csv --edges new_links.csv --out predictions.csv
 
         fairview predict runs/own --nodes new.parquet --format json
+
+        fairview predict runs/own --nodes new.csv --out for-excel.csv --spreadsheet-safe
     """
     from fairview.atomic import write_atomic
     from fairview.data.tables.read import read_graph
     from fairview.methods.registry import needs_group
+    from fairview.outputs import check_file
     from fairview.runs.run import predictions
 
+    read = [nodes, *([edges] if edges else []), *(place / name for place in (run, run / "run") for name in _MODEL)]
+    check_file(out, "predictions.csv", inputs=read, overwrite=force)
     model = options.load_run(run, method, encoder)
     recipe = model.facts().recipe
     if recipe is None:
@@ -68,7 +85,8 @@ def predict(
             f"{nodes}: the model needs each node's sensitive group, and the column '{recipe.sensitive.column}' is "
             "missing or empty."
         )
-    text = predictions(model, graph)
+    text = predictions(model, graph, spreadsheet_safe=spreadsheet_safe)
+    check_file(out, "predictions.csv", inputs=read, overwrite=force)
     write_atomic(out, text)
     positive = sum(row[-1] == "1" for row in csv.reader(io.StringIO(text, newline="")))
     if format is Format.JSON:

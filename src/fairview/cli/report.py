@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fairview.cli import options
 from fairview.cli.output import Format, FormatOption, print_json, printable
 
 
@@ -17,8 +18,12 @@ def report(
         bool, typer.Option("--figures", help="Also write each chart as SVG and PNG into DIR/figures.")
     ] = False,
     card: Annotated[
-        bool, typer.Option("--card", help="Also write a model card, DIR/README.md, in Hugging Face's format.")
+        bool,
+        typer.Option(
+            "--card", help="Also write a model card, DIR/README.md, in Hugging Face's format; one of your own stays."
+        ),
     ] = False,
+    force: options.Force = False,
     format: FormatOption = Format.TABLE,
 ) -> None:
     """Write DIR/report.html: a verdict in plain words, figures with their numbers, and what they do not show.
@@ -40,7 +45,7 @@ def report(
     from fairview.report.model_card import write_card
 
     written_card = write_card(folder) if card else None
-    path = write_report(folder, figures=FORMATS if figures else None)
+    path = write_report(folder, figures=FORMATS if figures else None, overwrite=force)
     written = (
         sorted(str(path) for form in FORMATS for path in (folder / "figures").glob(f"*.{form}")) if figures else []
     )

@@ -16,19 +16,24 @@ if TYPE_CHECKING:
 NoReport = Annotated[bool, typer.Option("--no-report", help="Leave out the audit and the HTML report.")]
 
 
-def report_or_say_why_not(folder: Path) -> Path | None:
+def report_or_say_why_not(folder: Path, *, overwrite: bool = False) -> Path | None:
     """The report of a folder; None, with a line on stderr, where the packages that draw it are not installed."""
     from fairview.report import write_report
 
     try:
-        return write_report(folder)
+        return write_report(folder, overwrite=overwrite)
     except MissingPackageError as error:
         typer.echo(f"no report: {error}", err=True)
         return None
 
 
 def report_runs(
-    folders: Sequence[Path], graph: NodeGraph, load: Callable[[Path], Any], *, together: Path | None = None
+    folders: Sequence[Path],
+    graph: NodeGraph,
+    load: Callable[[Path], Any],
+    *,
+    together: Path | None = None,
+    overwrite: bool = False,
 ) -> Path | None:
     """Audit finished runs on one graph and write their reports; one more for all of them `together`.
 
@@ -48,7 +53,7 @@ def report_runs(
             advance(1)
         with track("Auditing the model", total=len(missing)) as advance:
             for folder in missing:
-                audit_run(folder, graph, model=load(folder), plain=plain, of_graph=of_graph)
+                audit_run(folder, graph, model=load(folder), plain=plain, of_graph=of_graph, overwrite=overwrite)
                 advance(1)
-    reports = [report_or_say_why_not(folder) for folder in (*folders, *([together] if together else []))]
-    return reports[-1]
+    all_folders = (*folders, *([together] if together else []))
+    return [report_or_say_why_not(folder, overwrite=overwrite) for folder in all_folders][-1]

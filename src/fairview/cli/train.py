@@ -43,6 +43,7 @@ def train(
     seeds: Annotated[int | None, typer.Option(help="Train seeds 1 to N instead.", min=1)] = None,
     out: Annotated[Path, typer.Option(help="The run folder to write.")] = Path("runs/latest"),
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an unfinished run.")] = False,
+    force: options.Force = False,
     no_report: NoReport = False,
     data_dir: options.DataDir = None,
     format: FormatOption = Format.TABLE,
@@ -76,6 +77,7 @@ def train(
     from fairview.methods.registry import resolve_method
     from fairview.runs.run import train_run
 
+    _check_out(out, seeds, options.inputs_of(tables), force)
     options.import_from_here(method, encoder)
     entry = resolve_method(method)
     graph = chosen_graph(dataset, data_dir, tables)
@@ -85,12 +87,13 @@ def train(
     with terminable(f"what is finished is kept; go on with --resume --out {out}"), folder_lock(out):
         if seeds is None:
             with track_live(f"{entry.words} on {graph.provenance.source}") as update:
-                result = train_run(make(seed), graph, out, resume=resume, notice=_live(update))
+                result = train_run(make(seed), graph, out, resume=resume, overwrite=force, notice=_live(update))
         else:
-            result = _several(make, graph, out, seeds, resume)
+            result = _several(make, graph, out, seeds, resume, force)
         if not no_report and not result["interrupted"]:
             folders = [out] if seeds is None else [out / f"seed-{number}" for number in range(1, seeds + 1)]
-            report = report_runs(folders, graph, _loader(entry, encoder), together=None if seeds is None else out)
+            together = None if seeds is None else out
+            report = report_runs(folders, graph, _loader(entry, encoder), together=together, overwrite=force)
             result |= {} if report is None else {"report": str(report)}
     if format is Format.JSON:
         print_json(result)
@@ -101,14 +104,27 @@ def train(
         raise typer.Exit(130)
 
 
-def _several(make: Maker, graph: NodeGraph, out: Path, seeds: int, resume: bool) -> dict[str, Any]:
+def _check_out(out: Path, seeds: int | None, inputs: list[Path], force: bool) -> None:
+    """Whether the run folders may be written; a finished run in one of them is not written again."""
+    from fairview.outputs import check_folder
+    from fairview.runs.finished import OUTPUTS
+
+    folders = [out] if seeds is None else [out / f"seed-{number}" for number in range(1, seeds + 1)]
+    for folder in folders:
+        check_folder(folder, OUTPUTS, inputs=inputs, overwrite=force or (folder / "run.json").exists())
+    if seeds is not None:
+        check_folder(out, ("report.html", "files.json"), inputs=inputs, overwrite=force)
+
+
+def _several(make: Maker, graph: NodeGraph, out: Path, seeds: int, resume: bool, force: bool) -> dict[str, Any]:
     from fairview.metrics.intervals import FEW
     from fairview.progress import track
     from fairview.runs.run import summarise_seeds
     from fairview.runs.seeds import train_seeds
 
     with track(f"{seeds} seeds", total=seeds) as advance:
-        runs = train_seeds(make, graph, out, seeds=range(1, seeds + 1), resume=resume, done=lambda _: advance(1))
+        numbers = range(1, seeds + 1)
+        runs = train_seeds(make, graph, out, seeds=numbers, resume=resume, overwrite=force, done=lambda _: advance(1))
     seconds = {"train": sum(run["seconds"].get("train", 0.0) for run in runs)}
     notes = list(dict.fromkeys(note for run in runs for note in run["notes"]))
     if 1 < seeds < FEW:

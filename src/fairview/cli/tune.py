@@ -66,6 +66,7 @@ def tune(
     seed: Annotated[int, typer.Option(help="Of everything random.", min=0)] = 1,
     out: Annotated[Path, typer.Option(help="The folder to write.")] = Path("tuned/latest"),
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted search.")] = False,
+    force: options.Force = False,
     no_report: Annotated[bool, typer.Option("--no-report", help="Leave out the HTML report.")] = False,
     data_dir: options.DataDir = None,
     format: FormatOption = Format.TABLE,
@@ -88,8 +89,10 @@ def tune(
 
         fairview tune bail-no-time --max-gap 0.05 --methods parity,vanilla,fairvgnn --minutes 10 --workers 2
     """
+    from fairview.tuning.folder import check_outputs
     from fairview.tuning.tune import tune as run_tuning
 
+    check_outputs(out, inputs=options.inputs_of(tables), overwrite=force)
     limits = _limits(max_gap, gap or [])
     options.import_from_here(methods, encoders)
     graph = chosen_graph(dataset, data_dir, tables)
@@ -109,10 +112,11 @@ def tune(
             group_at_prediction=group_at_prediction,
             folder=out,
             resume=resume,
+            overwrite=force,
             seed=seed,
             notice=notice,
         )
-    report = None if no_report else report_or_say_why_not(out)
+    report = None if no_report else report_or_say_why_not(out, overwrite=force)
     document = tuning.to_dict() | ({} if report is None else {"report": str(report)})
     if format is Format.JSON:
         print_json(document)

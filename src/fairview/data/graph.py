@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import compress
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,7 @@ class Provenance(Rebuilt):
     source: str
     sha256: Mapping[str, str] = field(default_factory=dict)  # file -> hash
     notes: tuple[str, ...] = ()  # what was dropped or changed, in words
+    paths: tuple[Path, ...] = field(default=(), repr=False, compare=False)  # of the files read: never written over
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sha256", MappingProxyType(dict(self.sha256)))

@@ -149,12 +149,15 @@ class Estimator(ABC):
         """Take back what `tensors` returned; needed to load the model."""
         raise FairviewError(f"{type(self).__name__} can't be loaded: it has no restore(tensors, facts).")
 
-    def save(self, folder: str | Path) -> None:
-        """Write `model.safetensors` and `model.json` into a folder; `fairview.load_model` reads them back."""
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
+        """Write `model.safetensors` and `model.json` into a folder; `fairview.load_model` reads them back.
+
+        An earlier model there is replaced; files of these names that fairview did not write only with `overwrite`.
+        """
         from fairview.methods.model_files import save_model
 
         require_fitted(self)
-        save_model(self, folder)
+        save_model(self, folder, overwrite=overwrite)
 
 
 def require_like(tensors: State, pattern: Mapping[str, Tensor]) -> None:

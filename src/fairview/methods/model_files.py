@@ -23,12 +23,14 @@ from fairview.atomic import write_atomic
 from fairview.errors import FairviewError, InputError, ModelFileError, flag, in_one_line, placeholder
 from fairview.isolation import isolated
 from fairview.manifest import check_recorded
+from fairview.marks import TENSORS
 from fairview.methods.contract import Facts
 from fairview.methods.encoder_spec import Encoder as EncoderLike
 from fairview.methods.encoder_spec import resolve_encoder
 from fairview.methods.estimator import Estimator
 from fairview.methods.registry import METHODS, name_of, needs_group, settings_of
 from fairview.methods.settings import check_settings
+from fairview.outputs import check_folder
 from fairview.training.state import State
 
 FORMAT = 2
@@ -44,12 +46,27 @@ _FOREIGN = {"foreign": True}
 """Stands for a module or function of the user's own: what was learnt is saved, its code is not."""
 
 
-def save_model(model: Estimator, folder: str | Path) -> None:
-    """Write `model.safetensors` and `model.json` into a folder; at every moment it holds the old model or the new one.
+def save_model(model: Estimator, folder: str | Path, *, overwrite: bool = False) -> None:
+    """Write `model.safetensors` and `model.json` into a folder, in place of an earlier model of fairview's.
+
+    Args:
+        model: fitted.
+        folder: made if need be.
+        overwrite: also replace files of these names that fairview did not write.
+
+    Raises:
+        InputError: such a file is there, or something that is no plain file.
+    """
+    folder = require_folder(folder, "save")
+    check_folder(folder, ("model.json", "model.safetensors", WAITING), overwrite=overwrite)
+    write_model(model, folder)
+
+
+def write_model(model: Estimator, folder: Path) -> None:
+    """Write both files of a model; at every moment the folder holds the old model or the new one.
 
     Over an old model, the new tensors wait beside the old ones until the new JSON, which names their sha256, is there.
     """
-    folder = require_folder(folder, "save")
     payload, document = model_content(model)
     tensors, about = folder / "model.safetensors", folder / "model.json"
     if not about.exists():
@@ -82,7 +99,7 @@ def model_content(model: Estimator) -> tuple[bytes, bytes]:
     """What `model.safetensors` and `model.json` hold; the second names the sha256 of the first."""
     check_saveable(model)
     tensors, facts = model.tensors(), model.facts()
-    payload = safetensors.torch.save({name: tensor.contiguous().clone() for name, tensor in tensors.items()})
+    payload = safetensors.torch.save({name: t.contiguous().clone() for name, t in tensors.items()}, dict(TENSORS))
     parameters = {name: _plain(value) for name, value in settings_of(model).items()}
     document = {
         "format": FORMAT,

@@ -16,6 +16,7 @@ from fairview._version import __version__
 from fairview.atomic import write_json
 from fairview.errors import InputError, did_you_mean, option
 from fairview.machine import cpu_capability, processor
+from fairview.marks import wrote
 from fairview.paper import fig1, fig3, fig4, fig5, table1, table2, table3, table4, table6
 from fairview.paper.cells import Cell, CellResult, Cells, run_cells
 from fairview.paper.numbers import numbers
@@ -146,6 +147,7 @@ def run_artefact(
     workers: int | None = None,
     notice: TrialNotice | None = None,
     finished: bool = False,
+    overwrite: bool = False,
 ) -> ArtefactResult:
     """Train what the folder does not hold yet, and write `NAME.json`; rows of earlier calls stay in it.
 
@@ -156,13 +158,15 @@ def run_artefact(
         workers: processes.
         notice: for progress.
         finished: train nothing; rows whose runs are not there say so.
+        overwrite: replace a `NAME.json` that fairview did not write.
 
     Raises:
         InputError: the folder holds more than a smoke test or than so few seeds, which would be lost.
     """
     wanted = artefact(name)
     scope = wanted.scoped(scope)
-    before = _earlier(folder / f"{name}{scope.suffix}.json", scope)
+    path = folder / f"{name}{scope.suffix}.json"
+    before = None if overwrite and not (path.is_file() and wrote(path)) else _earlier(path, scope)
     rows: list[CellResult] = []
     if wanted.cells is not None:
         cells = wanted.cells(scope)

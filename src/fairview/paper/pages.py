@@ -15,7 +15,6 @@ from fairview.paper.artefacts import ArtefactResult
 from fairview.paper.cells import SHOWN, YARDSTICKS, CellResult
 from fairview.paper.numbers import PAPER_METRICS
 from fairview.paper.verdicts import in_words, verdicts
-from fairview.runs.run import csv_cell
 
 SMOKE = "**A smoke test: two epochs per run. The numbers mean nothing.**"
 
@@ -207,8 +206,6 @@ def _text(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, str):
-        return csv_cell(value).strip('"')
     return "" if value is None else f"{value:.6g}" if isinstance(value, float) else value
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from fairview.atomic import write_atomic
+from fairview.atomic import check_replaceable, write_atomic
 from fairview.errors import InputError
 from fairview.methods.registry import METHODS
 from fairview.metrics.registry import METRICS
@@ -45,6 +45,7 @@ def write_card(folder: str | Path) -> Path:
     """
     folder = Path(folder)
     path = folder / "README.md"
+    check_replaceable(path)
     text = model_card(read_folder(folder), str(folder))
     if path.exists() and not _is_ours(path):
         raise InputError(

@@ -14,6 +14,7 @@ from fairview.errors import InputError, flag, placeholder
 from fairview.leakage.graph_audit import GraphAudit, audit
 from fairview.leakage.model_audit import audit_model
 from fairview.locks import folder_lock
+from fairview.manifest import OWN as FILES
 from fairview.manifest import file_sha256, forget, recorded, write_recorded
 from fairview.methods.estimator import Estimator
 from fairview.methods.model_files import load_model
@@ -21,9 +22,12 @@ from fairview.methods.network_method import NetworkMethod
 from fairview.methods.penalised import Penalised
 from fairview.methods.plain import Plain
 from fairview.methods.vanilla import Vanilla
+from fairview.outputs import Inputs, check_folder
 from fairview.runs.finished import read_record
 
 Document = dict[str, Any]
+AUDIT_OUTPUTS = ("audit.json", "report.html", FILES)
+"""What an audit writes into a folder, or removes from it."""
 
 
 def audit_run(
@@ -37,6 +41,7 @@ def audit_run(
     probes: bool = True,
     seed: int = 0,
     out: Path | None = None,
+    overwrite: bool = False,
 ) -> Document:
     """Audit a finished run on its graph, and write `audit.json`.
 
@@ -50,8 +55,11 @@ def audit_run(
         probes: train the probes, of graph and model; they take most of the time.
         seed: of folds, samples and resamples.
         out: another folder than the run's for `audit.json`.
+        overwrite: replace files in place of `audit.json` and its report that fairview did not write.
     """
     folder = Path(folder)
+    target = folder if out is None else out
+    check_folder(target, AUDIT_OUTPUTS, inputs=graph.provenance.paths, overwrite=overwrite)
     model = load_model(folder) if model is None else model
     graph, _ = with_default_split(graph)
     if model.facts().graph_sha256 != graph.sha256:
@@ -60,12 +68,13 @@ def audit_run(
     plain = plain_model(model, graph) if plain is None else plain
     of_model = audit_model(model, graph, plain=plain, others=others or {}, probes=probes, seed=seed)
     document = of_graph.to_dict() | {"model": of_model.to_dict()}
-    write_audit(folder if out is None else out, document)
+    write_audit(target, document, inputs=graph.provenance.paths, overwrite=overwrite)
     return document
 
 
-def write_audit(folder: Path, document: Document) -> None:
+def write_audit(folder: Path, document: Document, *, inputs: Inputs = (), overwrite: bool = False) -> None:
     """Write `audit.json`, and remove the report that was made of another."""
+    check_folder(folder, AUDIT_OUTPUTS, inputs=inputs, overwrite=overwrite)
     with folder_lock(folder):
         forget(folder, ["report.html"])
         (folder / "report.html").unlink(missing_ok=True)

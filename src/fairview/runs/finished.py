@@ -9,15 +9,17 @@ from typing import Any
 from torch import nn
 
 from fairview.errors import InputError, option
-from fairview.manifest import check_recorded, mismatches
+from fairview.manifest import DERIVED, check_recorded, mismatches
 from fairview.methods.estimator import Estimator
-from fairview.methods.model_files import load_model
+from fairview.methods.model_files import WAITING, load_model
 from fairview.methods.registry import needs_group
 from fairview.metrics.document import checked_metrics
 
 FILES = ("history.jsonl", "metrics.json", "model.json", "model.safetensors", "predictions.csv")
 """What every finished run holds, beside run.json, which records their sha256."""
 
+OUTPUTS = (*FILES, "run.json", "checkpoint.safetensors", WAITING, *DERIVED)
+"""All that a run may write into its folder, or remove from it."""
 LARGEST = 64 * 2**20
 """Bytes of a document that are read at most; a run's have a few hundred thousand."""
 

@@ -24,6 +24,7 @@ from torch import nn
 
 from fairview._version import __version__
 from fairview.atomic import write_atomic, write_json
+from fairview.csv_cells import csv_cell, spreadsheet_safe_ids
 from fairview.data.few import few_nodes
 from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
@@ -35,10 +36,11 @@ from fairview.methods.contract import Method
 from fairview.methods.encoder_spec import module_sha256
 from fairview.methods.estimator import Estimator
 from fairview.methods.evaluate import evaluate
-from fairview.methods.model_files import check_saveable, save_model
+from fairview.methods.model_files import check_saveable, write_model
 from fairview.methods.network_method import NetworkMethod
 from fairview.methods.registry import name_of, needs_group, settings_of, spec_of
-from fairview.runs.finished import FILES, finished_run
+from fairview.outputs import check_folder
+from fairview.runs.finished import FILES, OUTPUTS, finished_run
 from fairview.training.checkpoint import load_checkpoint, save_checkpoint
 from fairview.training.loop import Progress
 from fairview.training.state import State
@@ -54,7 +56,13 @@ CHECKPOINT_EVERY = 10
 
 
 def train_run(
-    model: Estimator, graph: NodeGraph, folder: str | Path, *, resume: bool = False, notice: EpochNotice | None = None
+    model: Estimator,
+    graph: NodeGraph,
+    folder: str | Path,
+    *,
+    resume: bool = False,
+    overwrite: bool = False,
+    notice: EpochNotice | None = None,
 ) -> dict[str, Any]:
     """Fit a model and write its run folder.
 
@@ -63,6 +71,7 @@ def train_run(
         graph: with splits.
         folder: made if need be; a finished run in it is not overwritten unless `resume` finds it to be this very one.
         resume: go on from the folder's checkpoint, if there is one.
+        overwrite: replace files of the folder that fairview did not write; never a run or a file that was read.
         notice: for progress bars.
 
     Returns:
@@ -72,15 +81,22 @@ def train_run(
     check_saveable(model)
     graph, notes = with_default_split(graph)
     with folder_lock(folder):
-        return _train(model, graph, (*notes, *few_nodes(graph)), folder, resume=resume, notice=notice)
+        return _train(model, graph, (*notes, *few_nodes(graph)), folder, resume, overwrite, notice)
 
 
 def _train(
-    model: Estimator, graph: NodeGraph, notes: Sequence[str], folder: Path, *, resume: bool, notice: EpochNotice | None
+    model: Estimator,
+    graph: NodeGraph,
+    notes: Sequence[str],
+    folder: Path,
+    resume: bool,
+    overwrite: bool,
+    notice: EpochNotice | None,
 ) -> dict[str, Any]:
     identity = run_identity(model, graph)
     if (folder / "run.json").exists():
         return finished_run(folder, model, identity, resume=resume)
+    check_folder(folder, OUTPUTS, inputs=graph.provenance.paths, overwrite=overwrite)
     checkpoint = folder / "checkpoint.safetensors"
     if checkpoint.exists() and not resume:
         go_on = option("resume", True)
@@ -104,7 +120,7 @@ def _train(
         model.fit(graph)
     model.notes_ = (*notes, *getattr(model, "notes_", ()))  # type: ignore[attr-defined]
     trained = time.perf_counter()
-    document = write_run(model, graph, folder, identity)
+    document = write_run(model, graph, folder, identity, overwrite=overwrite)
     if not getattr(model, "interrupted_", False):
         checkpoint.unlink(missing_ok=True)
     document["seconds"] = {"train": trained - start, "evaluate": time.perf_counter() - trained}
@@ -112,8 +128,11 @@ def _train(
     return document
 
 
-def write_run(model: Estimator, graph: NodeGraph, folder: Path, identity: str) -> dict[str, Any]:
+def write_run(
+    model: Estimator, graph: NodeGraph, folder: Path, identity: str, *, overwrite: bool = False
+) -> dict[str, Any]:
     """Everything but the checkpoint; `run.json` last, because it says that the rest is whole."""
+    check_folder(folder, OUTPUTS, inputs=graph.provenance.paths, overwrite=overwrite)
     graph, _ = with_default_split(graph)
     for stale in ("run.json", *DERIVED):  # of an earlier state
         (folder / stale).unlink(missing_ok=True)
@@ -122,7 +141,7 @@ def write_run(model: Estimator, graph: NodeGraph, folder: Path, identity: str) -
         for split in ("val", "test")
         if split in graph.splits
     }
-    save_model(model, folder)
+    write_model(model, folder)
     write_json(folder / "metrics.json", {"kind": "metrics", "version": VERSION} | metrics)
     write_atomic(folder / "history.jsonl", "".join(json.dumps(row) + "\n" for row in getattr(model, "history_", [])))
     write_atomic(folder / "predictions.csv", predictions(model, graph))
@@ -194,22 +213,11 @@ def summarise_seeds(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return by_split
 
 
-def predictions(model: Method, graph: NodeGraph) -> str:
-    """CSV of id, score and prediction; an id that a spreadsheet would take for a formula gets a quote before it."""
+def predictions(model: Method, graph: NodeGraph, *, spreadsheet_safe: bool = False) -> str:
+    """CSV of id, score and prediction. Ids are exact, unless it is asked to be safe to open in a spreadsheet."""
+    ids = spreadsheet_safe_ids(graph.ids) if spreadsheet_safe else graph.ids
     scores = np.asarray(model.predict_proba(graph))[:, 1]
-    rows = zip(graph.ids, scores.tolist(), strict=True)
+    rows = zip(ids, scores.tolist(), strict=True)
     threshold = getattr(model, "threshold_", 0.5)
     lines = ["id,score,prediction"] + [f"{csv_cell(name)},{score:.9g},{int(score > threshold)}" for name, score in rows]
     return "\n".join(lines) + "\n"
-
-
-def csv_cell(text: str) -> str:
-    """A text cell that no program can mistake.
-
-    Example:
-        >>> csv_cell("=1+1"), csv_cell("a, b")
-        ("'=1+1", '"a, b"')
-    """
-    if text[:1] in ("=", "+", "-", "@", "\t", "\r"):
-        text = f"'{text}"
-    return '"' + text.replace('"', '""') + '"' if any(sign in text for sign in ',"\n\r') else text

@@ -21,7 +21,7 @@ from fairview.methods.network_method import NetworkMethod
 from fairview.runs.run import EpochNotice, train_run
 from fairview.workers import Death, spread
 
-Task = tuple[int, Estimator, str, bool]
+Task = tuple[int, Estimator, str, bool, bool]
 
 
 def train_seeds(
@@ -31,6 +31,7 @@ def train_seeds(
     *,
     seeds: range,
     resume: bool = False,
+    overwrite: bool = False,
     notice: EpochNotice | None = None,
     done: Callable[[int], None] | None = None,
 ) -> list[dict[str, Any]]:
@@ -42,6 +43,7 @@ def train_seeds(
         folder: of all runs.
         seeds: which.
         resume: skip what is finished, go on with what is not.
+        overwrite: replace files of the folders that fairview did not write.
         notice: for progress within a run, where runs come one after the other.
         done: called with a seed when its run is finished.
 
@@ -49,7 +51,7 @@ def train_seeds(
         KeyboardInterrupt: after Ctrl-C. The runs that were under way keep their best state and can be resumed.
     """
     with folder_lock(folder):
-        return _train_all({seed: make(seed) for seed in seeds}, graph, folder, resume, notice, done)
+        return _train_all({seed: make(seed) for seed in seeds}, graph, folder, resume, overwrite, notice, done)
 
 
 def _train_all(
@@ -57,6 +59,7 @@ def _train_all(
     graph: NodeGraph,
     folder: Path,
     resume: bool,
+    overwrite: bool,
     notice: EpochNotice | None,
     done: Callable[[int], None] | None,
 ) -> list[dict[str, Any]]:
@@ -65,13 +68,14 @@ def _train_all(
     results: dict[int, dict[str, Any]] = {}
     if not single or workers < 2:
         for seed, model in models.items():
-            results[seed] = train_run(model, graph, folder / f"seed-{seed}", resume=resume, notice=notice)
+            place = folder / f"seed-{seed}"
+            results[seed] = train_run(model, graph, place, resume=resume, overwrite=overwrite, notice=notice)
             if results[seed]["interrupted"]:
                 raise KeyboardInterrupt
             if done is not None:
                 done(seed)
         return [results[seed] for seed in models]
-    tasks = [(seed, model, str(folder / f"seed-{seed}"), resume) for seed, model in models.items()]
+    tasks = [(seed, model, str(folder / f"seed-{seed}"), resume, overwrite) for seed, model in models.items()]
     with closing(spread(tasks, _train, key=lambda _: "graph", shared=lambda _: graph, workers=workers)) as answers:
         for (seed, *_), answer in answers:
             if isinstance(answer, Death):
@@ -86,10 +90,10 @@ def _train_all(
 
 def _train(task: Task, graph: NodeGraph) -> dict[str, Any] | FairviewError:
     """In a worker. When the parent ends it, after Ctrl-C or an error, it keeps its best state before it goes."""
-    _, model, folder, resume = task
+    _, model, folder, resume, overwrite = task
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        result = train_run(model, graph, folder, resume=resume)
+        result = train_run(model, graph, folder, resume=resume, overwrite=overwrite)
     except FairviewError as error:
         return error
     if result["interrupted"]:

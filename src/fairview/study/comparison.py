@@ -31,6 +31,7 @@ from fairview.manifest import OWN as FILES
 from fairview.manifest import record
 from fairview.methods.contract import check_trainable
 from fairview.methods.encoder_spec import Encoder
+from fairview.outputs import check_folder
 from fairview.progress import track_live
 from fairview.study.extension import check_extends, machine_notes, study_document
 from fairview.study.plan import Row, Selection, plan, selection_sentence
@@ -45,6 +46,9 @@ if TYPE_CHECKING:
 
 OWN = "own"
 """What own data is called in a trial's id."""
+RECORDED = ("study.json", "journal.jsonl", "results.csv", "summary.json", "timings.csv")
+OUTPUTS = (*RECORDED, FILES, "report.html")
+"""What a comparison writes into its folder, or removes from it."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -117,6 +121,7 @@ def compare(
     plain: bool = True,
     workers: int | None = None,
     mixed_machines: bool = False,
+    overwrite: bool = False,
     notice: TrialNotice | None = None,
 ) -> Comparison:
     """Compare methods on a graph, under one selection rule, over seeds and splits.
@@ -145,6 +150,7 @@ def compare(
         workers: processes; by default one per core. Methods that other processes can't import (of a notebook, a script,
             or a function) run in this one.
         mixed_machines: go on in a folder that was begun on another processor, and say so in the summary.
+        overwrite: replace files of the folder that fairview did not write; never a comparison or a file that was read.
         notice: called after each trial, for progress of your own; by default a bar is drawn.
     """
     end_if_still_starting()
@@ -164,6 +170,7 @@ def compare(
     with folder_lock(folder):
         study |= {"machines": check_extends(folder, study, mixed_machines=mixed_machines)}
         held = finished_trials(everything, {dataset: graph}, folder, study_seed=study_seed)  # a journal that fits
+        check_folder(folder, OUTPUTS, inputs=graph.provenance.paths, overwrite=overwrite)
         if len(held) < len(everything):
             for stale in (FILES, "report.html"):
                 (folder / stale).unlink(missing_ok=True)
@@ -192,9 +199,10 @@ def compare(
             ],
             own_split="a stratified split drawn with seed 0" if split_notes else "the graph's own split",
         )
+        check_folder(folder, OUTPUTS, inputs=graph.provenance.paths, overwrite=overwrite)
         write_tables(folder, everything, results)
         write_json(folder / "summary.json", summary)
-        record(folder, ("study.json", "journal.jsonl", "results.csv", "summary.json", "timings.csv"))
+        record(folder, RECORDED)
     return Comparison(folder, summary, of_rows)
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from fairview.atomic import write_atomic
+from fairview.csv_cells import csv_cell, spreadsheet_safe
 from fairview.metrics.registry import METRICS
-from fairview.runs.run import csv_cell
 from fairview.study.trials import Result, Trial
 
 _SPLITS = ("val", "test")
@@ -27,12 +27,13 @@ def write_tables(folder: Path, trials: Sequence[Trial], results: Sequence[Result
     write_atomic(folder / "timings.csv", timings_text)
 
 
-def tables(trials: Sequence[Trial], results: Sequence[Result]) -> tuple[str, str]:
-    """The text of both."""
+def tables(trials: Sequence[Trial], results: Sequence[Result], *, with_quotes: bool = False) -> tuple[str, str]:
+    """The text of both; version 0.1.0 put a quote before texts that a spreadsheet would take for a formula."""
     pairs = sorted(zip(trials, results, strict=True), key=lambda pair: pair[0].id)
     metrics = [f"{split}_{metric}" for split in _SPLITS for metric in METRICS]
     columns = (*TRIAL_COLUMNS, "best_epoch", *metrics, "undefined", "notes", "failed")
-    return _csv(columns, [_result(*pair) for pair in pairs]), _csv(TIMING_COLUMNS, [_timing(*pair) for pair in pairs])
+    rows, timings = [_result(*pair) for pair in pairs], [_timing(*pair) for pair in pairs]
+    return _csv(columns, rows, with_quotes), _csv(TIMING_COLUMNS, timings, with_quotes)
 
 
 def _result(trial: Trial, result: Result) -> list[Any]:
@@ -53,10 +54,12 @@ def _trial(trial: Trial) -> list[Any]:
     return [trial.id, trial.dataset, trial.method, trial.encoder, trial.variant, trial.split, trial.seed]
 
 
-def _csv(columns: Iterable[str], rows: Iterable[Sequence[Any]]) -> str:
-    lines = [",".join(columns)] + [",".join(map(_cell, row)) for row in rows]
+def _csv(columns: Iterable[str], rows: Iterable[Sequence[Any]], with_quotes: bool) -> str:
+    lines = [",".join(columns)] + [",".join(_cell(value, with_quotes) for value in row) for row in rows]
     return "\n".join(lines) + "\n"
 
 
-def _cell(value: Any) -> str:
-    return "" if value is None else csv_cell(value) if isinstance(value, str) else repr(value)
+def _cell(value: Any, with_quotes: bool) -> str:
+    if not isinstance(value, str):
+        return "" if value is None else repr(value)
+    return csv_cell(spreadsheet_safe(value) if with_quotes else value)

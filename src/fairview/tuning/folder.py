@@ -13,10 +13,28 @@ from fairview.errors import InputError, option
 from fairview.locks import folder_lock
 from fairview.manifest import OWN as FILES
 from fairview.manifest import mismatches, record, write_recorded
+from fairview.methods.model_files import WAITING
+from fairview.outputs import Inputs, check_folder
+from fairview.runs.finished import OUTPUTS as RUN
 from fairview.runs.finished import read_json, read_record
 from fairview.runs.run import write_run
 from fairview.tuning.certificate import NAME
 from fairview.tuning.tuning import VERSION, Tuning
+
+OUTPUTS = ("study.json", "journal.log", "tune.json", FILES, "report.html")
+"""What a tuning writes into its folder, beside trials and the run of the chosen model."""
+_TRIAL = ("trial.json", "scores.npy", "model.json", "model.safetensors", WAITING)
+
+
+def check_outputs(folder: Path, *, inputs: Inputs = (), overwrite: bool = False) -> None:
+    """Whether a tuning may write all of its files into a folder.
+
+    Raises:
+        InputError: with every file that would be destroyed.
+    """
+    trials = [path.relative_to(folder) for path in folder.glob("trials/*")]
+    names = [*OUTPUTS, *(f"run/{name}" for name in RUN), *(f"{trial}/{name}" for trial in trials for name in _TRIAL)]
+    check_folder(folder, names, inputs=inputs, overwrite=overwrite)
 
 
 def begin(folder: Path, study: dict[str, Any], *, resume: bool) -> None:
@@ -60,7 +78,7 @@ def check_undecided(folder: Path, trials: int | None, minutes: float | None) -> 
         )
 
 
-def write_chosen(result: Tuning, folder: Path, graph: NodeGraph) -> None:
+def write_chosen(result: Tuning, folder: Path, graph: NodeGraph, *, overwrite: bool = False) -> None:
     """The chosen model as a run folder, with its certificate; one that is there already stays, with its audit."""
     if result.chosen_model is None:
         return
@@ -70,7 +88,7 @@ def write_chosen(result: Tuning, folder: Path, graph: NodeGraph) -> None:
     with folder_lock(run):
         if _is_whole(run, identity, result.certificate):
             return
-        write_run(result.chosen_model, graph, run, identity)
+        write_run(result.chosen_model, graph, run, identity, overwrite=overwrite)
         if result.certificate is not None:
             write_recorded(run / NAME, as_text(result.certificate))
 

@@ -18,7 +18,7 @@ from fairview.atomic import write_atomic, write_json
 from fairview.errors import FairviewError, InputError, in_one_line, option
 from fairview.methods.contract import Facts
 from fairview.methods.estimator import Estimator
-from fairview.methods.model_files import load_model, save_model
+from fairview.methods.model_files import load_model, write_model
 from fairview.methods.registry import needs_group, resolve_method
 from fairview.metrics.ranking import auc_of
 from fairview.tuning.choice import Scored
@@ -107,7 +107,7 @@ def finished(
 
 def save_trial(trial: Trial, folder: Path) -> None:
     """Model, scores, and last `trial.json`, which says that the rest is whole."""
-    save_model(trial.model, folder)
+    write_model(trial.model, folder)
     stream = io.BytesIO()
     np.save(stream, trial.scores, allow_pickle=False)
     write_atomic(folder / "scores.npy", stream.getvalue())

@@ -28,7 +28,7 @@ from fairview.methods.encoder_spec import Encoder, encoder_entry
 from fairview.methods.registry import MethodEntry
 from fairview.progress import track_live
 from fairview.tuning.decision import decide
-from fairview.tuning.folder import begin, check_undecided, write_chosen, write_decision
+from fairview.tuning.folder import begin, check_outputs, check_undecided, write_chosen, write_decision
 from fairview.tuning.holdout import check_certifiable, hold_out
 from fairview.tuning.parity_path import STEPS, parity_path
 from fairview.tuning.request import check_graph, checked_request, encoders_for
@@ -60,6 +60,7 @@ def tune(
     group_at_prediction: bool = False,
     folder: str | Path | None = None,
     resume: bool = False,
+    overwrite: bool = False,
     seed: int = 1,
     notice: Notice | None = None,
 ) -> Tuning:
@@ -87,6 +88,7 @@ def tune(
         group_at_prediction: allow methods that need each node's group to predict it.
         folder: to write; None writes nothing.
         resume: go on with an interrupted search in the folder.
+        overwrite: replace files of the folder that fairview did not write; never a search or a file that was read.
         seed: of the division of the nodes, the samplers and the models.
         notice: for progress of your own; by default a bar is drawn.
 
@@ -139,6 +141,7 @@ def tune(
     budget = _budget(trials, minutes, workers)
     with nullcontext() if out is None else folder_lock(out):
         if out is not None:
+            check_outputs(out, inputs=graph.provenance.paths, overwrite=overwrite)
             begin(out, asked | {"graph_sha256": graph.sha256, "fairview": __version__}, resume=resume)
             check_undecided(out, trials, minutes)
         with track_live(f"Tuning on {graph.provenance.source}") as update, quiet_optuna():
@@ -156,7 +159,8 @@ def tune(
         document["seconds"] = {"fit": fitted - begun, "certify": time.perf_counter() - fitted}
         if out is not None:
             document["run"] = str(out / "run") if result.chosen_model is not None else None
-            write_chosen(result, out, graph)
+            check_outputs(out, inputs=graph.provenance.paths, overwrite=overwrite)
+            write_chosen(result, out, graph, overwrite=overwrite)
         document["seconds"]["total"] = time.perf_counter() - begun
         if out is not None:
             write_decision(out, document)

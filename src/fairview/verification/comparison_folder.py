@@ -44,9 +44,10 @@ def check_comparison(folder: Path, graph: NodeGraph | None, findings: Findings) 
         if graph is not None and graph.sha256 != summary["graph"]["sha256"]:
             findings.add(["summary.json: the comparison is of another graph than the one given."])
         outcomes = _outcomes(folder / "journal.jsonl", str(summary["graph"]["sha256"]))
-        results, timings = tables([trial for trial, _ in outcomes], [result for _, result in outcomes])
-        for name, text in (("results.csv", results), ("timings.csv", timings)):
-            if (folder / name).read_bytes() != text.encode():
+        listed = [trial for trial, _ in outcomes], [result for _, result in outcomes]
+        texts = zip(tables(*listed), tables(*listed, with_quotes=True), strict=True)
+        for name, as_written in zip(("results.csv", "timings.csv"), texts, strict=True):
+            if (folder / name).read_bytes() not in [text.encode() for text in as_written]:
                 findings.add([f"{name}: is not what the journal gives."])
         try:
             findings.add(_against_summary(summary, outcomes))

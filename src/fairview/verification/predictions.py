@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fairview.csv_cells import may_be_written_as, spreadsheet_safe
 from fairview.data.graph import NodeGraph
-from fairview.errors import InputError, some
+from fairview.errors import InputError, repeated, some
 from fairview.methods.evaluate import evaluate_scores
 from fairview.metrics.registry import METRICS
 
@@ -55,7 +56,7 @@ def read_predictions(path: Path) -> Predictions:
     if not ((scores >= 0) & (scores <= 1)).all():
         raise InputError(f"{path}: has scores that are not between 0 and 1.")
     ids = tuple(row[0] for row in rows)
-    if len({*ids}) < len(ids):
+    if any(not _has_quote(name) for name in repeated(ids)):
         raise InputError(f"{path}: repeats an id.")
     return Predictions(ids, scores, np.array([row[2] == "1" for row in rows], dtype=np.bool_))
 
@@ -68,7 +69,7 @@ def against_threshold(found: Predictions, threshold: float) -> list[str]:
 
 def against_model(found: Predictions, model: Any, graph: NodeGraph) -> list[str]:
     """The model must give the same scores for the same nodes."""
-    if found.ids != graph.ids:
+    if not _are_ids_of(found, graph):
         return [f"{NAME}: its ids are not those of the graph."]
     scores = np.asarray(model.predict_proba(graph))[:, 1]
     return _rows(found, np.abs(scores - found.scores) > SCORES_CLOSE, "another score than the model gives")
@@ -76,7 +77,7 @@ def against_model(found: Predictions, model: Any, graph: NodeGraph) -> list[str]
 
 def against_metrics(found: Predictions, metrics: Mapping[str, Mapping[str, Any]], graph: NodeGraph) -> Iterator[str]:
     """Each metric, and the counts of each group, computed again from the predictions and the graph's labels."""
-    if found.ids != graph.ids:
+    if not _are_ids_of(found, graph):
         return
     for split, told in metrics.items():
         if split not in graph.splits:
@@ -90,6 +91,16 @@ def against_metrics(found: Predictions, metrics: Mapping[str, Mapping[str, Any]]
                 yield f"metrics.json: {split}: {name} is {was}; the predictions give {now}."
         if told.get("groups", again["groups"]) != again["groups"]:
             yield f"metrics.json: {split}: the counts of the groups are not those that the predictions give."
+
+
+def _are_ids_of(found: Predictions, graph: NodeGraph) -> bool:
+    """Row by row; version 0.1.0 put a quote before ids that a spreadsheet would take for formulas."""
+    return len(found.ids) == len(graph.ids) and all(map(may_be_written_as, found.ids, graph.ids))
+
+
+def _has_quote(name: str) -> bool:
+    """Whether it may be `-5` as version 0.1.0 wrote it, beside an id that is `'-5` itself."""
+    return name[:1] == "'" and spreadsheet_safe(name[1:]) == name
 
 
 def _same(told: Any, again: float | None) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fairview.atomic import check_replaceable
 from fairview.data.datasets import files
 from fairview.data.datasets.bail import BAIL, BAIL_NO_TIME, BAIL_NO_TIME_LINKS
 from fairview.data.datasets.credit import CREDIT_LARGE, CREDIT_SMALL
@@ -17,7 +18,7 @@ from fairview.data.datasets.german import GERMAN
 from fairview.data.graph import NodeGraph
 from fairview.data.tables.archives import read_bytes
 from fairview.data.tables.cells import Table, require_columns
-from fairview.errors import InputError, Problems, in_one_line, quoted
+from fairview.errors import InputError, Problems, in_one_line, option, quoted
 from fairview.registry import Registry
 
 if TYPE_CHECKING:
@@ -120,17 +121,21 @@ def table_columns(name: str, columns: Sequence[str], *, data_dir: str | Path | N
     return {column: table.frame[column] for column in columns}
 
 
-def fetch_dataset(name: str, *, data_dir: str | Path | None = None, timeout: float = 30.0) -> tuple[Path, ...]:
+def fetch_dataset(
+    name: str, *, data_dir: str | Path | None = None, timeout: float = 30.0, overwrite: bool = False
+) -> tuple[Path, ...]:
     """Download the files of a dataset into the first folder of its search path, unless they lie there already.
 
     They come from the authors' public repositories, or from `FAIRVIEW_MIRROR`; either way the sha256 is pinned.
-    `credit-large` is never downloaded: its files are at hand, or it is an error.
+    `credit-large` is never downloaded: its files are at hand, or it is an error. Another file under the name of one of
+    them is replaced only with `overwrite`.
 
     Returns:
         Where the files lie.
 
     Raises:
         DataNotFoundError: it can't be downloaded; the message says what to put where.
+        InputError: another file is in its place.
     """
     dataset = describe(name)
     if not dataset.fetchable:
@@ -138,10 +143,17 @@ def fetch_dataset(name: str, *, data_dir: str | Path | None = None, timeout: flo
         at_hand.require()  # says which file must come by other means
         return tuple(dict.fromkeys(place.path for place in at_hand.places.values()))
     folder = files.search_path(data_dir)[0]
-    for download in dataset.downloads:
-        if not _lies_there(folder / download.name, download):
-            addresses = addresses_of(download.name, download.urls)
-            fetch(addresses, folder / download.name, sha256=download.sha256, limit=download.size, timeout=timeout)
+    missing = [download for download in dataset.downloads if not _lies_there(folder / download.name, download)]
+    for target in (folder / download.name for download in missing):
+        check_replaceable(target)
+        if target.exists() and not overwrite:
+            raise InputError(
+                f"{target}: exists, and is not the file of {name}. Move it away, or pass {option('overwrite', True)} "
+                "to replace it."
+            )
+    for download in missing:
+        addresses = addresses_of(download.name, download.urls)
+        fetch(addresses, folder / download.name, sha256=download.sha256, limit=download.size, timeout=timeout)
     return tuple(folder / download.name for download in dataset.downloads)
 
 

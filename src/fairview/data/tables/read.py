@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import compress
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -216,7 +217,12 @@ def read_graph(
         sensitive_channels=recipe.sensitive.channels if recipe.sensitive else (),
         node_ids=None if tables.ids is None else tuple(compress(tables.ids, keep)),
         splits=masks,
-        provenance=Provenance(source=name or reader.table.name, sha256=tables.sha256, notes=tuple(notes)),
+        provenance=Provenance(
+            source=name or reader.table.name,
+            sha256=tables.sha256,
+            notes=tuple(notes),
+            paths=tuple(Path(table).absolute() for table in (nodes, edges) if isinstance(table, str | Path)),
+        ),
         recipe=recipe,
     )
     constant = graph.constant_channels
