@@ -65,7 +65,7 @@ def test_where_no_file_can_be(tmp_path):
     (tmp_path / "folder").mkdir()
     with pytest.raises(fv.FairviewError, match=r"/file/a: can't be written \((Not a directory|File exists)\)\.$"):
         write_atomic(tmp_path / "file" / "a", "new")
-    with pytest.raises(fv.FairviewError, match=r"/folder: can't be written \(Is a directory\)\.$"):
+    with pytest.raises(fv.InputError, match=r"/folder: is a folder, not a file\. Name a file in it\.$"):
         write_atomic(tmp_path / "folder", "new")
     assert list((tmp_path / "folder").iterdir()) == []
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]

@@ -77,7 +77,7 @@ def check_folder(
             check_replaceable(path)
             ours = overwrite or not path.exists() or path.name in (_recorded(path.parent) or ()) or wrote(path)
             if not ours:
-                raise InputError(_foreign(path, "was not written by fairview", f"Use another {option('folder')}"))
+                raise InputError(_foreign(path, "was not written by fairview", "Move it away"))
     problems.raise_if_any()
 
 

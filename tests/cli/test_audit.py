@@ -73,7 +73,7 @@ def test_german_in_a_table_with_probes(run):
 
 def test_out_holds_the_document_and_what_the_report_makes_of_it(run, tmp_path, monkeypatch):
     out = tmp_path / "new" / "audit"
-    monkeypatch.setattr("fairview.report.write_report", lambda folder: folder / "report.html")
+    monkeypatch.setattr("fairview.report.write_report", lambda folder, **_: folder / "report.html")
     outcome = run("audit", "german", *FAST, "--out", out)
     assert outcome.code == 0, outcome.err
     document = json.loads((out / "audit.json").read_text())

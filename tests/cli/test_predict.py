@@ -150,7 +150,7 @@ def test_ids_that_look_like_formulas_or_have_lines_and_commas(run, home, tmp_pat
     outcome = run("predict", home / "similar", *arguments)
     assert outcome.code == 0, outcome.err
     found = read(tmp_path / "p.csv")[1:]
-    assert {"'=cmd()", "a,1", "b,1\nc"} <= {row[0] for row in found}
+    assert {"=cmd()", "a,1", "b,1\nc"} <= {row[0] for row in found}
     assert json.loads(outcome.out)["positive"] == sum(row[2] == "1" for row in found)
 
 

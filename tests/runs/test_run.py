@@ -15,7 +15,7 @@ import torch
 
 import fairview as fv
 from fairview.runs import run as runs
-from fairview.runs.run import csv_cell, predictions, run_identity, summarise_seeds, train_run
+from fairview.runs.run import predictions, run_identity, summarise_seeds, train_run
 
 SMALL = {"hidden": 3, "views": 2, "discriminator_steps": 1, "classifier_steps": 1, "generator_steps": 1}
 FILES = ["history.jsonl", "metrics.json", "model.json", "model.safetensors", "predictions.csv", "run.json"]
@@ -112,38 +112,17 @@ def test_methods_without_epochs_leave_the_same_files(graph, tmp_path, make):
     assert list(result["metrics"]) == ["val", "test"]
 
 
-def test_predictions_hold_every_node_and_no_formula(graph, tmp_path):
+def test_predictions_hold_every_node_and_its_exact_id(graph, tmp_path):
     trained = model()
     train_run(trained, graph, tmp_path)
     text = (tmp_path / "predictions.csv").read_text()
     assert text.startswith("id,score,prediction\n")
     rows = list(csv.reader(io.StringIO(text)))[1:]
-    assert [row[0] for row in rows[:5]] == ["'=1+1", "'-5", 'say "hi", you', "007", "n0"]
+    assert [row[0] for row in rows[:5]] == ["=1+1", "-5", 'say "hi", you', "007", "n0"]
     assert len(rows) == 80
     np.testing.assert_allclose([float(row[1]) for row in rows], trained.predict_proba(graph)[:, 1], rtol=1e-8)
     assert [int(row[2]) for row in rows] == trained.predict(graph).tolist()
     assert predictions(trained, graph) == text
-
-
-@pytest.mark.parametrize(
-    ("text", "cell"),
-    [
-        ("a", "a"),
-        ("", ""),
-        ("=1", "'=1"),
-        ("+1", "'+1"),
-        ("-1", "'-1"),
-        ("@SUM(A1)", "'@SUM(A1)"),
-        ("\tx", "'\tx"),
-        ("=a,b", '"\'=a,b"'),
-        ('a"b', '"a""b"'),
-        ("a\nb", '"a\nb"'),
-        ("\r=1", '"\'\r=1"'),
-        ("1-1", "1-1"),
-    ],
-)
-def test_cells_that_a_spreadsheet_might_mistake(text, cell):
-    assert csv_cell(text) == cell
 
 
 def test_two_runs_are_byte_identical_and_nothing_of_the_model_depends_on_the_folder(graph, tmp_path):

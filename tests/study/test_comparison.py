@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from fairview.errors import InputError
 from fairview.study import trials as trials_module
 from fairview.study.comparison import compare
 from fairview.study.plan import Row, plan, selection_sentence, split_numbers
-from fairview.study.trials import run_trial
+from fairview.study.result_tables import tables
+from fairview.study.trials import Result, Trial, run_trial
 
 QUICK = {"fairvgnn": {"epochs": 2, "hidden": 3, "views": 2}, "vanilla": {"epochs": 3, "hidden": 3}}
 SAME_BYTES = ("study.json", "results.csv", "summary.json")
@@ -292,8 +294,11 @@ def test_numbers_out_of_range_and_graphs_that_can_t_be_judged_are_refused_before
     assert not (tmp_path / "a").exists()
 
 
-def test_texts_in_the_tables_are_no_formulas(graph, tmp_path):
-    renamed = graph.replace(groups=("=cmd()", "m"), labels=np.where(graph.sensitive == 0, 0, graph.labels))
-    quick(renamed, tmp_path, seeds=1)
-    for line in table(tmp_path / "results.csv"):
-        assert not any((cell or "")[:1] in ("=", "+", "-", "@") for cell in line.values())
+def test_texts_in_the_tables_are_exact(graph, tmp_path):
+    quick(graph, tmp_path, seeds=1)
+    entries = [json.loads(line)["entry"] for line in (tmp_path / "journal.jsonl").read_text().splitlines()[1:]]
+    trials = [Trial(**entry["of"]) for entry in entries]
+    results = [Result.model_validate(entry["result"]).model_copy(update={"notes": ["-5, =cmd()"]}) for entry in entries]
+    exact, with_quotes = (tables(trials, results, with_quotes=quotes)[0] for quotes in (False, True))
+    assert {line["notes"] for line in csv.DictReader(io.StringIO(exact))} == {"-5, =cmd()"}
+    assert {line["notes"] for line in csv.DictReader(io.StringIO(with_quotes))} == {"'-5, =cmd()"}  # as in 0.1.0

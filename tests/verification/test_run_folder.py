@@ -8,6 +8,7 @@ import re
 import pytest
 
 import fairview as fv
+from fairview.runs.run import train_run
 
 FILES = ("audit.json", "history.jsonl", "metrics.json", "model.json", "model.safetensors", "predictions.csv")
 
@@ -134,3 +135,32 @@ def test_every_seed_is_checked_and_a_missing_one_noticed(copied, many):
     )
     shutil.rmtree(folder / "seed-1")
     assert "seed-1: is missing." in fv.verify(folder).problems
+
+
+def with_odd_ids(graph: fv.NodeGraph) -> fv.NodeGraph:
+    return graph.replace(node_ids=("'-5", "-5", "=1+1", *graph.ids[3:]))
+
+
+def test_predictions_with_the_quotes_of_the_first_version_are_still_verified(many, tmp_path, reseal):
+    graph = with_odd_ids(many)
+    train_run(fv.Constant(), graph, tmp_path)
+    path = tmp_path / "predictions.csv"
+    exact = path.read_text()
+    assert fv.verify(tmp_path, graph).ok
+    quoted = exact.replace("\n-5,", "\n'-5,").replace("\n=1+1,", "\n'=1+1,")  # two ids are alike now
+    assert quoted.count("\n'-5,") == 2
+    path.write_text(quoted)
+    reseal(tmp_path)
+    assert fv.verify(tmp_path, graph).problems == ()
+    path.write_text(exact.replace("\n=1+1,", "\n''=1+1,"))
+    reseal(tmp_path)
+    assert fv.verify(tmp_path, graph).problems == ("predictions.csv: its ids are not those of the graph.",)
+
+
+def test_an_id_that_is_there_twice_is_noticed(many, tmp_path, reseal):
+    train_run(fv.Constant(), many, tmp_path)
+    path = tmp_path / "predictions.csv"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([*lines[:2], lines[1], *lines[3:]]))
+    reseal(tmp_path)
+    assert fv.verify(tmp_path).problems == (f"{path}: repeats an id.",)

@@ -232,17 +232,25 @@ def test_a_fetch_goes_into_the_first_folder_of_the_search_path(empty_home, mirro
     assert not empty_home.exists()
 
 
-def test_a_file_that_lies_there_is_not_fetched_again_but_a_wrong_one_is(empty_home, mirror, monkeypatch):
+def test_a_file_that_lies_there_is_not_fetched_again_and_a_wrong_one_is_replaced_on_request(
+    empty_home, mirror, monkeypatch
+):
     pin(monkeypatch, b"table")
     empty_home.mkdir(parents=True)
     (empty_home / "credit.csv").write_bytes(b"table")
     assert fetch_dataset("credit-small") == (empty_home / "credit.csv",)  # though the mirror is empty
     (empty_home / "credit.csv").write_bytes(b"wrong")
     with pytest.raises(DataNotFoundError, match="answers 404"):
-        fetch_dataset("credit-small")
-    assert (empty_home / "credit.csv").read_bytes() == b"wrong"
+        fetch_dataset("credit-small", overwrite=True)
     (mirror / "credit.csv").write_bytes(b"table")
-    fetch_dataset("credit-small")
+    with pytest.raises(InputError) as caught:
+        fetch_dataset("credit-small")
+    assert str(caught.value) == (
+        f"{empty_home / 'credit.csv'}: exists, and is not the file of credit-small. Move it away, or pass "
+        "overwrite=True to replace it."
+    )
+    assert (empty_home / "credit.csv").read_bytes() == b"wrong"
+    fetch_dataset("credit-small", overwrite=True)
     assert (empty_home / "credit.csv").read_bytes() == b"table"
 
 
