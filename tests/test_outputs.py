@@ -13,7 +13,7 @@ import safetensors.numpy
 import fairview as fv
 from fairview.atomic import write_atomic
 from fairview.errors import FairviewError, InputError, for_command_line
-from fairview.marks import MARKS, wrote
+from fairview.marks import GENERATOR, MARKS, wrote
 from fairview.outputs import check_file, check_folder
 from fairview.runs.evidence import audit_run
 from fairview.runs.finished import OUTPUTS
@@ -210,6 +210,7 @@ def test_files_of_this_version_are_known_by_their_content_alone(graph, tmp_path)
         path.name for path in written
     }
     assert {".svg", ".png"} <= {path.suffix for path in written}
+    assert GENERATOR in (tmp_path / "run" / "report.html").read_bytes()
     assert [str(path) for path in written if not wrote(path)] == []
     for path in written:
         if path.name in MARKS and path.name not in ("checkpoint.safetensors", "study.json", "journal.jsonl"):
