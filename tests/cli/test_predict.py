@@ -115,8 +115,8 @@ def test_edges_may_join_nodes_of_the_given_table_only(run, home, tmp_path):
     outcome = run("predict", home / "linked", *arguments)
     assert outcome.code == 1
     assert outcome.err == (
-        "error: links.csv: 2 of 62 edges point to ids that new.csv does not have ('old6', 'old5'). Add these nodes, or "
-        "pass --drop-unknown.\n"
+        "error: links.csv: 2 of 62 edges point to ids that new.csv does not have ('old6', 'old5'). Add these nodes, pass "
+        "the table of those that are known (--context), or pass --drop-unknown.\n"
     )
     assert not (tmp_path / "p.csv").exists()
     assert run("predict", home / "linked", *arguments, "--drop-unknown").code == 0

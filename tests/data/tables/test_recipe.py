@@ -84,7 +84,8 @@ def test_a_column_without_any_value_is_refused(refusal, missing):
 
 def test_no_node_without_an_empty_cell(refusal):
     assert refusal("id,age,size,sex,ok\n1,,1,f,0\n2,3,,m,1\n", None, missing="drop") == (
-        "nodes.csv: every node has an empty cell; none is left with missing='drop'."
+        "nodes.csv: every node has an empty cell, and such nodes are dropped: none is left. Fill some, or pass "
+        "missing='mean'."
     )
 
 

@@ -18,6 +18,7 @@ from fairview.data.tables.recipe import Label, Sensitive
 from fairview.data.tables.texts import same_value
 from fairview.errors import InputError, did_you_mean, embed, option, quoted, some
 from fairview.groups import UNKNOWN
+from fairview.offered import is_offered
 
 _WHOLE = re.compile(r"0|[1-9][0-9]*")
 
@@ -26,7 +27,7 @@ def read_ids(table: Table, column: str) -> tuple[str, ...]:
     """The ids as exact texts."""
     if column not in table.columns:
         without = f"Without {option('id')}, the column 'id' or the row numbers are the ids."
-        raise InputError(f"{table.missing(column)} {without}")
+        raise InputError(f"{table.missing(column)} {without if is_offered('id') else 'It holds the ids.'}")
     where, place = f"{table.name}: column '{column}'", Place(None)
     series = table.frame[column]
     texts = as_texts(series)
@@ -138,7 +139,7 @@ def apply_label(reader: ColumnReader, label: Label | None) -> npt.NDArray[np.int
     texts = None if label is None else _texts_by_rule(_blanking(reader, label.unlabelled), label)
     if label is None or texts is None:
         return np.full(len(reader.table), UNKNOWN, dtype=np.int8)
-    reader.report_new(label.column, texts, label.values)
+    reader.report_new(label.column, texts, label.values, "Correct them, or empty these cells: the label is then unknown.")
     return _labels(texts, label.positive)
 
 
