@@ -68,7 +68,7 @@ def test_new_nodes_with_their_edges(run, home, tmp_path):
     assert (found["nodes"], found["edges"]) == (30, graph.num_edges)
     assert found["positive"] == sum(row[2] == "1" for row in rows) == int(model.predict(graph).sum())
     table = run("predict", home / "linked", *arguments)
-    assert table.out == f"{out}: 30 nodes, {found['positive']} of them predicted '1'\n"
+    assert table.out == f"{out}: 30 nodes, {found['positive']} of them predicted '1' (score above 0.5)\n"
 
 
 def test_the_training_table_itself_gets_the_scores_of_the_training_graph(run, home, tmp_path):
@@ -115,8 +115,8 @@ def test_edges_may_join_nodes_of_the_given_table_only(run, home, tmp_path):
     outcome = run("predict", home / "linked", *arguments)
     assert outcome.code == 1
     assert outcome.err == (
-        "error: links.csv: 2 of 62 edges point to ids that new.csv does not have ('old6', 'old5'). Add these nodes, pass "
-        "the table of those that are known (--context), or pass --drop-unknown.\n"
+        "error: links.csv: 2 of 62 edges point to ids that new.csv does not have ('old6', 'old5'). Add these nodes, "
+        "pass the table of those that are known (--context), or pass --drop-unknown.\n"
     )
     assert not (tmp_path / "p.csv").exists()
     assert run("predict", home / "linked", *arguments, "--drop-unknown").code == 0

@@ -16,6 +16,7 @@ import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -194,10 +195,10 @@ def summarise_seeds(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return by_split
 
 
-def predictions(model: Method, graph: NodeGraph) -> str:
+def predictions(model: Method, graph: NodeGraph, *, split: str = "all") -> str:
     """CSV of id, score and prediction; an id that a spreadsheet would take for a formula gets a quote before it."""
     scores = np.asarray(model.predict_proba(graph))[:, 1]
-    rows = zip(graph.ids, scores.tolist(), strict=True)
+    rows = compress(zip(graph.ids, scores.tolist(), strict=True), graph.split(split))
     threshold = getattr(model, "threshold_", 0.5)
     lines = ["id,score,prediction"] + [f"{csv_cell(name)},{score:.9g},{int(score > threshold)}" for name, score in rows]
     return "\n".join(lines) + "\n"

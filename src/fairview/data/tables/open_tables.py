@@ -45,8 +45,8 @@ class Tables:
     @property
     def sha256(self) -> dict[str, str]:
         """The hash of each file; a frame has none."""
-        tables = [table for table in (*self.node_tables, self.edges, self.known_edges) if table is not None]
-        return {table.name: table.sha256 for table in tables if table.sha256 is not None}
+        tables = [table for table in (self.known_edges, self.edges, *self.node_tables[::-1]) if table is not None]
+        return {table.name: table.sha256 for table in tables if table.sha256 is not None}  # of two alike: the new one
 
     def in_order(self, new: npt.NDArray[_Scalar], known: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
         """Values of the new nodes and of the known ones, in the order of the graph."""

@@ -139,7 +139,9 @@ def apply_label(reader: ColumnReader, label: Label | None) -> npt.NDArray[np.int
     texts = None if label is None else _texts_by_rule(_blanking(reader, label.unlabelled), label)
     if label is None or texts is None:
         return np.full(len(reader.table), UNKNOWN, dtype=np.int8)
-    reader.report_new(label.column, texts, label.values, "Correct them, or empty these cells: the label is then unknown.")
+    reader.report_new(
+        label.column, texts, label.values, "Correct them, or empty these cells: the label is then unknown."
+    )
     return _labels(texts, label.positive)
 
 
