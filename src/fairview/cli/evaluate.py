@@ -79,7 +79,7 @@ def _seen_before(graph: NodeGraph, split: str, run: Path) -> list[str]:
 def _print(document: dict[str, Any], source: str, words: str) -> None:
     new = document["metrics"]["new"]
     rows = {f"{source}: {words}": new, f"{source}: majority answer": document["majority"]["new"]}
-    rows |= {f"{split} of {document['run']}": values for split, values in document["training"].items()}
+    rows |= {f"the run's {split} nodes": values for split, values in document["training"].items()}
     context = f", {document['context']:,} known ones around them" if document["context"] else ""
     counts = f"{document['labelled']:,} of {document['nodes']:,} nodes are labelled{context}"
     print_metrics(f"{counts}; yes is a score above {document['threshold']:g}", rows)
