@@ -20,7 +20,8 @@ LARGEST = float(np.finfo(np.float32).max)
 
 _BATCH = 4_000_000  # cells that are read as numbers at a time
 
-_LOOKS_MISSING = {"na", "n/a", "nan", "null", "none", "-", "?", "."}
+LOOKS_MISSING = {"na", "n/a", "nan", "null", "none", "-", "?", "."}
+"""Texts that often mean that nothing is known; messages ask, and nothing is guessed."""
 
 
 @dataclass(frozen=True)
@@ -241,7 +242,7 @@ class ColumnReader:
         remedy = f"Clean them, leave the column out ({drop}), or one-hot encode it ({encode})."
         if self.by_recipe:
             remedy = "Correct them: the model was trained with numbers in this column."
-        elif str(first).lower() in _LOOKS_MISSING:
+        elif str(first).lower() in LOOKS_MISSING:
             remedy = means_missing
         elif len(rows) < len(self.table) / 10:
             remedy = f"Clean them. {means_missing}"
