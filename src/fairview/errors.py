@@ -17,6 +17,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import TypeVar
 
+from fairview.offered import is_offered
+
 _FLAGS = {
     "changes": "--set",
     "features": "--feature",
@@ -45,6 +47,9 @@ _Place = TypeVar("_Place")
 _SEAL = secrets.token_hex(8)
 _PLACEHOLDER = re.compile(f"{_SEAL}<(.*?){_SEAL}[|](.*?){_SEAL}>", re.DOTALL)
 
+WITHHELD = f"{_SEAL}!"
+"""Marks an option that the reader does not have; `remedies` leaves it out, and no message shows the mark."""
+
 
 class Message(str):
     """A finished text: as a string it speaks Python, `flags` is the same for the command line.
@@ -65,6 +70,7 @@ class Message(str):
     def __new__(cls, text: str) -> Message:
         if isinstance(text, Message):
             return text
+        text = text.replace(WITHHELD, "")
         message = super().__new__(cls, _cut(_PLACEHOLDER.sub(r"\1", text)))
         message.flags = _cut(_PLACEHOLDER.sub(r"\2", text))
         return message
@@ -107,7 +113,8 @@ def option(name: str, value: object = None) -> str:
     """
     python = name if value is None else f"{name}={value!r}"
     values = value if isinstance(value, list) else [value]
-    return placeholder(python=python, command_line=" ".join(_given(flag(name), each) for each in values))
+    text = placeholder(python=python, command_line=" ".join(_given(flag(name), each) for each in values))
+    return text if is_offered(name) else WITHHELD + text
 
 
 def command(name: str, **options: object) -> str:

@@ -49,8 +49,8 @@ def test_every_problem_at_once_on_standard_error(run, people, links):
     assert (outcome.code, outcome.out) == (1, "")
     assert outcome.err == (
         "error: 4 problems:\n"
-        "  - people.csv: column 'ok': the labels are '0', '1', '2'. Say which is positive, for example --positive 2. "
-        "If one means that the label is not known, pass --unlabelled 0.\n"
+        "  - people.csv: column 'ok': the labels are '0', '1', '2'. Say which is positive, for example --positive 1. "
+        "If one means that the label is not known, pass --unlabelled 2.\n"
         "  - people.csv: no column 'aeg'. Did you mean 'age'?\n"
         "  - people.csv: column 'age': 1 of 3 cells are not numbers, the first is 'x' (id 1). Clean them, leave the "
         "column out (--drop age), or one-hot encode it (--categorical age).\n"
@@ -209,7 +209,7 @@ def test_columns_that_may_be_codes_come_with_the_flags(run, people):
 
 def test_a_label_that_means_not_known(run, people):
     people.write_text(people.read_text().replace("4,50,m,0", "4,50,m,9"))
-    assert "If one means that the label is not known, pass --unlabelled 0." in run(
+    assert "If one means that the label is not known, pass --unlabelled 9." in run(
         "check", "--nodes", people, *ROLES).err  # fmt: skip
     outcome = run("check", "--nodes", people, *ROLES, "--unlabelled", "9", "--format", "json")
     assert json.loads(outcome.out)["labels"] == {"positive": 2, "negative": 1, "unlabelled": 1}

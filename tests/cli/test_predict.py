@@ -68,7 +68,7 @@ def test_new_nodes_with_their_edges(run, home, tmp_path):
     assert (found["nodes"], found["edges"]) == (30, graph.num_edges)
     assert found["positive"] == sum(row[2] == "1" for row in rows) == int(model.predict(graph).sum())
     table = run("predict", home / "linked", *arguments)
-    assert table.out == f"{out}: 30 nodes, {found['positive']} of them predicted '1'\n"
+    assert table.out == f"{out}: 30 nodes, {found['positive']} of them predicted '1' (score above 0.5)\n"
 
 
 def test_the_training_table_itself_gets_the_scores_of_the_training_graph(run, home, tmp_path):
@@ -115,8 +115,8 @@ def test_edges_may_join_nodes_of_the_given_table_only(run, home, tmp_path):
     outcome = run("predict", home / "linked", *arguments)
     assert outcome.code == 1
     assert outcome.err == (
-        "error: links.csv: 2 of 62 edges point to ids that new.csv does not have ('old6', 'old5'). Add these nodes, or "
-        "pass --drop-unknown.\n"
+        "error: links.csv: 2 of 62 edges point to ids that new.csv does not have ('old6', 'old5'). Add these nodes, "
+        "pass the table of those that are known (--context), or pass --drop-unknown.\n"
     )
     assert not (tmp_path / "p.csv").exists()
     assert run("predict", home / "linked", *arguments, "--drop-unknown").code == 0
@@ -205,3 +205,45 @@ def test_the_direction_of_edges_is_the_models(run, home, tmp_path):
     assert (outcome.code, outcome.err) == (
         1, "error: directed: the model's edges were made symmetric; leave --directed out, or train again.\n",
     )  # fmt: skip
+
+
+def test_another_threshold(run, home, tmp_path):
+    out = tmp_path / "p.csv"
+    arguments = ("--nodes", home / "new.csv", "--edges", home / "new-links.csv", "--out", out)
+    model = fv.load_model(home / "linked")
+    graph = fv.read_graph(home / "new.csv", home / "new-links.csv", recipe=model.facts().recipe)
+    threshold = float(np.median(model.predict_proba(graph)[:, 1]))
+    outcome = run("predict", home / "linked", *arguments, "--threshold", threshold, "--format", "json")
+    assert (outcome.code, outcome.err) == (0, "")
+    found = json.loads(outcome.out)
+    assert (found["threshold"], found["positive"]) == (threshold, 15)
+    assert [int(row[2]) for row in read(out)[1:]] == model.with_threshold(threshold).predict(graph).tolist()
+    outcome = run("predict", home / "linked", *arguments, "--threshold", "0")
+    assert outcome.out == f"{out}: 30 nodes, 30 of them predicted '1' (score above 0)\n"
+
+
+@pytest.mark.parametrize("threshold", ["1", "1.5", "-0.1", "nan", "inf"])
+def test_a_threshold_is_at_least_0_and_below_1(run, home, tmp_path, threshold):
+    arguments = ("--nodes", home / "new.csv", "--edges", home / "new-links.csv", "--out", tmp_path / "p.csv")
+    outcome = run("predict", home / "linked", *arguments, f"--threshold={threshold}")
+    message = f"error: --threshold: {float(threshold)}; expected a number from 0 to 1, below 1.\n"
+    assert (outcome.code, outcome.err) == (1, message)
+    assert not (tmp_path / "p.csv").exists()
+
+
+def test_a_certificate_is_for_one_threshold(run, home, tmp_path):
+    model = Path(shutil.copytree(home / "similar", tmp_path / "model"))
+    (model / "certificate.json").write_text("{}")
+    arguments = ("--nodes", home / "new.csv", "--out", tmp_path / "p.csv")
+    outcome = run("predict", model, *arguments, "--threshold", "0.3")
+    note = f"note: the certificate in {model} is for the threshold 0.5; it does not cover 0.3\n"
+    assert (outcome.code, outcome.err) == (0, note)
+    assert run("predict", model, *arguments, "--threshold", "0.5").err == ""
+    assert run("predict", model, *arguments).err == ""
+
+
+def test_a_folder_of_several_seeds_says_which_to_name(run, home, tmp_path):
+    shutil.copytree(home / "similar", tmp_path / "seeds" / "seed-1")
+    outcome = run("predict", tmp_path / "seeds", "--nodes", home / "new.csv", "--out", tmp_path / "p.csv")
+    one = tmp_path / "seeds" / "seed-1"
+    assert outcome.err == f"error: {tmp_path / 'seeds'}: holds several runs; name one of them, such as {one}.\n"

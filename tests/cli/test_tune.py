@@ -71,6 +71,11 @@ def test_own_tables_from_a_limit_to_predictions_and_back(run, home, tmp_path):
     assert len(rows) == 50
     assert all(int(row["prediction"]) == (float(row["score"]) > threshold) for row in rows)
     assert len({row["prediction"] for row in rows}) == 2
+    other = ("--nodes", home / "new.csv", "--out", tmp_path / "other.csv", "--threshold", "0.25", "--format", "json")
+    predicted = run("predict", out, *other)
+    note = f"the certificate in {out} is for the threshold {threshold:g}; it does not cover 0.25"
+    assert (predicted.code, predicted.err) == (0, f"note: {note}\n")
+    assert json.loads(predicted.out)["notes"][0] == note
 
     assert run("audit", out / "run", *own(home)).code == 0
     checked = run("verify", out, *own(home))

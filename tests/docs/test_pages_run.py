@@ -1,4 +1,4 @@
-"""Does the code on the pages work? Every block of README and tutorials is run, in order, in an empty folder.
+"""Does the code on the pages work? Every block of README, tutorials and two guides is run, in an empty folder.
 
 ```python               run as it is; a page's blocks share their names
 ```python title="F"     written to the file F
@@ -25,7 +25,8 @@ from fairview.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 TUTORIALS = sorted(path for path in (ROOT / "docs" / "tutorials").glob("*.md") if path.name != "index.md")
-PAGES = [ROOT / "README.md", ROOT / "docs" / "get-started" / "first-model.md", *TUTORIALS]
+GUIDES = [ROOT / "docs" / "get-started" / "first-model.md", ROOT / "docs" / "predict-and-evaluate.md"]
+PAGES = [ROOT / "README.md", *GUIDES, *TUTORIALS]
 FENCE = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXIT_CODES = {"error:": 1, "refused:": 3}
 LOOSE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

@@ -47,6 +47,11 @@ def test_all_is_every_labelled_node(graph):
     assert fv.evaluate_scores(scores, graph, split="all")["accuracy"] == 0.6
 
 
+def test_all_of_new_data_needs_no_split(graph):
+    new = graph.replace(splits={}, labels=np.array([1, -1, -1, -1, -1, -1]))  # one label can't be divided
+    assert fv.evaluate_scores([0.9] * 6, new, split="all")["accuracy"] == 1.0
+
+
 def test_the_threshold_is_the_callers(graph):
     scores = np.array([0.0, 0.9, 0.8, 0.7, 0.1, 0.99])
     assert fv.evaluate_scores(scores, graph, threshold=0.85)["f1"] == pytest.approx(2 / 3)

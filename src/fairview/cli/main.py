@@ -10,8 +10,23 @@ from typing import Annotated, NoReturn
 import typer
 
 from fairview._version import __version__
-from fairview.cli import audit, check, compare, datasets, demo, env, paper, predict, report, speed, train, tune, verify
-from fairview.cli.given_once import GivenOnce
+from fairview.cli import (
+    audit,
+    check,
+    compare,
+    datasets,
+    demo,
+    env,
+    evaluate,
+    paper,
+    predict,
+    report,
+    speed,
+    train,
+    tune,
+    verify,
+)
+from fairview.cli.advice import AdvisingCommand
 from fairview.cli.output import never_fail_to_print, printable
 from fairview.cli.streams import outlive_readers
 from fairview.errors import FairviewError, InputError, for_command_line
@@ -33,6 +48,7 @@ app.command("check")(check.check)
 app.command("train")(train.train)
 app.command("tune")(tune.tune)
 app.command("predict")(predict.predict)
+app.command("evaluate")(evaluate.evaluate)
 app.command("audit")(audit.audit)
 app.command("compare")(compare.compare)
 app.command("paper")(paper.paper)
@@ -41,7 +57,7 @@ app.command("verify")(verify.verify)
 app.command("speed")(speed.speed)
 app.command("env")(env.env)
 for registered in app.registered_commands:
-    registered.cls = GivenOnce
+    registered.cls = AdvisingCommand
 
 
 def _print_version(wanted: bool) -> None:

@@ -25,7 +25,6 @@ _edges = functools.partial(typer.Option, rich_help_panel="Edges")
 
 _NODES = _tables(help="Table of nodes: CSV (also .gz) or Parquet, with a header.")
 
-Nodes = Annotated[Path, _NODES]
 Edges = Annotated[
     Path | None,
     _tables(help="Table of edges, or an edge list separated by blanks or tabs. Without it, similar nodes are linked."),
@@ -76,17 +75,25 @@ RunEncoder = Annotated[
 ]
 
 
+def run_folder(run: Path) -> Path:
+    """Where a run's model is: in the folder itself or, of a tuning, in its folder `run`."""
+    if (run / "tune.json").is_file():
+        if not (run / "run").is_dir():
+            raise InputError(f"{run}: holds a refusal, and no model.")
+        return run / "run"
+    if (run / "seed-1").is_dir() and not (run / "model.json").exists():
+        raise InputError(f"{run}: holds several runs; name one of them, such as {run / 'seed-1'}.")
+    return run
+
+
 def load_run(run: Path, method: str | None, encoder: str | None) -> Estimator:
     """The model of a run folder; code of the user's own is named by the user, never by the folder."""
     from fairview.methods.model_files import load_model
     from fairview.methods.registry import resolve_method
 
     import_from_here(method, encoder)
-    if (run / "tune.json").is_file():
-        if not (run / "run").is_dir():
-            raise InputError(f"{run}: holds a refusal, and no model.")
-        run = run / "run"
-    return load_model(run, method=None if method is None else resolve_method(method).method, encoder=encoder)
+    kind = None if method is None else resolve_method(method).method
+    return load_model(run_folder(run), method=kind, encoder=encoder)
 
 
 def import_from_here(*specs: str | None) -> None:
@@ -104,6 +111,11 @@ DataDir = Annotated[
 Force = Annotated[
     bool,
     typer.Option("--force", help="Replace files that fairview did not write; never an input, a device or a folder."),
+]
+
+Threshold = Annotated[
+    float | None,
+    typer.Option(help="Say yes above this score, from 0 to 1 [default: the model's own threshold]."),
 ]
 
 TableOptions = dict[str, Any]
@@ -174,18 +186,51 @@ def _described(
     """The options of own tables, with their defaults."""
 
 
+def _described_new(
+    nodes: Annotated[Path, _tables(help="Table of new nodes: CSV (also .gz) or Parquet, with a header.")],
+    edges: Annotated[
+        Path | None,
+        _tables(
+            help="Table of edges between new nodes, and to those of --context. Without it, similar ones are linked."
+        ),
+    ] = None,
+    context: Annotated[
+        Path | None,
+        _tables(help="Table of known nodes that the new ones are linked to; they are propagated, and not predicted."),
+    ] = None,
+    context_edges: Annotated[
+        Path | None, _tables(help="Edges between known nodes, such as those that the model was trained on.")
+    ] = None,
+    separator: Separator = None,
+    encoding: Encoding = "utf-8",
+    source: Source = None,
+    target: Target = None,
+    directed: Directed = None,
+    edge_weight: EdgeWeight = None,
+    drop_unknown: DropUnknown = False,
+) -> None:
+    """The options of tables that a model's recipe reads, with their defaults."""
+
+
 def with_table_options(*, required: bool) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of own tables; it receives them as one mapping, `tables`.
+    """Give a command the options of own tables; it receives them as one mapping, `tables`."""
+    return _with(_described, required=_REQUIRED if required else ())
 
-    typer reads a command's options off its signature, so the signatures are joined.
-    """
 
-    described = dict(inspect.signature(_described).parameters)
-    if required:
-        described |= {name: described[name].replace(default=inspect.Parameter.empty) for name in _REQUIRED}
+def with_new_table_options() -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The same for tables of new nodes, which are read as the model's recipe says."""
+    return _with(_described_new, required=("nodes",))
+
+
+def _with(
+    description: Callable[..., None], *, required: tuple[str, ...]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """typer reads a command's options off its signature, so the signatures are joined."""
+    described = dict(inspect.signature(description).parameters)
+    described |= {name: described[name].replace(default=inspect.Parameter.empty) for name in required}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        hints = get_type_hints(command, include_extras=True) | get_type_hints(_described, include_extras=True)
+        hints = get_type_hints(command, include_extras=True) | get_type_hints(description, include_extras=True)
         parameters = dict(inspect.signature(command).parameters) | described
         del parameters["tables"], hints["tables"]
 

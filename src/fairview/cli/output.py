@@ -141,33 +141,36 @@ def metric_columns() -> dict[str, str]:
     return {name: entry.short for name, entry in METRICS.items() if entry.in_tables}
 
 
-def print_metrics(title: str, rows: Mapping[str, Evaluation]) -> None:
-    """Models below each other, metrics side by side, in percent; below it why a value is undefined."""
-    from fairview.metrics.registry import METRICS
-    from fairview.undefined import Undefined
+def print_metrics(title: str, rows: Mapping[str, Evaluation | Mapping[str, Any]]) -> None:
+    """Models below each other, metrics side by side, in percent; below it why a value is undefined.
 
-    cells = [[name, *(_with_interval(evaluation, metric) for metric in METRICS)] for name, evaluation in rows.items()]
-    reasons = dict.fromkeys(
-        f"{name}: {METRICS[metric].short} is undefined: {reason}."
-        for name, evaluation in rows.items()
-        for metric, reason in evaluation.undefined.items()
-    )
-    reasons |= dict.fromkeys(
-        f"{name}: {METRICS[metric].short} has no interval: {interval.reason}."
-        for name, evaluation in rows.items()
-        for metric, interval in evaluation.intervals.items()
-        if isinstance(interval, Undefined) and metric not in evaluation.undefined
-    )
+    A row is an evaluation, or one as `metrics.json` has it.
+    """
+    from fairview.metrics.evaluation import Evaluation
+    from fairview.metrics.registry import METRICS
+
+    documents = {name: row.to_dict() if isinstance(row, Evaluation) else row for name, row in rows.items()}
+    cells = [[name, *(_with_interval(document, metric) for metric in METRICS)] for name, document in documents.items()]
+    reasons = {
+        f"{name}: {METRICS[metric].short} is undefined: {reason}.": None
+        for name, document in documents.items()
+        for metric, reason in document.get("undefined", {}).items()
+        if metric in METRICS
+    }
+    reasons |= {
+        f"{name}: {METRICS[metric].short} has no interval: {reason}.": None
+        for name, document in documents.items()
+        for metric, reason in document.get("intervals", {}).get("undefined", {}).items()
+        if metric in METRICS and metric not in document.get("undefined", {})
+    }
     caption = "Percent, 95 % intervals over nodes below. Gaps: 0 means equal. FPR: 100 means it always says yes."
     columns = ["", *(entry.short for entry in METRICS.values())]
     print_table(title, columns, cells, caption="\n".join([caption, *reasons]))
 
 
-def _with_interval(evaluation: Evaluation, metric: str) -> str:
-    from fairview.metrics.intervals import Interval
-
-    value, interval = percent(evaluation[metric]), evaluation.intervals.get(metric)
-    return f"{value}\n{100 * interval.low:.1f}-{100 * interval.high:.1f}" if isinstance(interval, Interval) else value
+def _with_interval(document: Mapping[str, Any], metric: str) -> str:
+    value, interval = percent(document.get(metric)), document.get("intervals", {}).get(metric)
+    return value if interval is None else f"{value}\n{100 * interval['low']:.1f}-{100 * interval['high']:.1f}"
 
 
 def _is_number(cell: object) -> bool:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from fairview.arrays import as_array
 from fairview.errors import InputError, option, some
+from fairview.remedies import remedies
 
 Weights = npt.NDArray[np.float32]
 Keys = npt.NDArray[np.int64]
@@ -88,8 +89,8 @@ def symmetric_weights(
             examples.append(f"{start} to {end}: {forth[k]:g}, back: {back[k]:g}")
         more = f" and {len(differ) - 5:,} more" if len(differ) > 5 else ""
         raise InputError(
-            f"edge_weight: {len(differ):,} links have another weight in each direction ({'; '.join(examples)}{more}). "
-            f"Give each link one weight, or pass {option('directed', True)}."
+            f"edge_weight: {len(differ):,} links have another weight in each direction ({'; '.join(examples)}{more})."
+            + remedies("give each link one weight", f"pass {option('directed', True)}")
         )
     return np.fmax(forth, back)
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from fairview.arguments import require_number
 from fairview.data.graph import NodeGraph
 from fairview.data.graph_argument import require_graph
-from fairview.errors import FairviewError, InputError, did_you_mean
+from fairview.errors import FairviewError, InputError, did_you_mean, option
 from fairview.isolation import isolated
 from fairview.methods.contract import Facts, Probabilities, require_fitted
 from fairview.methods.parameters import document_parameters
@@ -122,9 +122,10 @@ class Estimator(ABC):
             (527, 215)
         """
         require_fitted(self)
-        require_number(threshold, "threshold", expected := "a number from 0 to 1, below 1")
+        name, expected = option("threshold"), "a number from 0 to 1, below 1"
+        require_number(threshold, name, expected)
         if not 0 <= threshold < 1:
-            raise InputError(f"threshold: {threshold!r}; expected {expected}.")
+            raise InputError(f"{name}: {threshold!r}; expected {expected}.")
         other = copy.copy(self)
         other.threshold_ = float(threshold)
         return other

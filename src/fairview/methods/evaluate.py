@@ -21,7 +21,8 @@ def evaluate(model: Method, graph: NodeGraph, *, split: str = "test", intervals:
     Args:
         model: anything fitted with `predict_proba(graph)` -> (n, 2).
         graph: the graph to predict.
-        split: `train`, `val`, `test`, or `all`; a graph without splits is divided as `fit` does it.
+        split: `train`, `val`, `test`, `new` (see the parameter `context` of `read_graph`), or `all`, which suits new
+            data. A graph without splits is divided as `fit` does it, but for `all`.
         intervals: add bootstrap intervals.
 
     Example:
@@ -49,7 +50,8 @@ def evaluate_scores(
 ) -> Evaluation:
     """The same for scores of your own, one per node of the graph; above `threshold` counts as positive."""
     require_graph(graph, "evaluate_scores")
-    graph, _ = with_default_split(graph)
+    if split != "all":
+        graph, _ = with_default_split(graph)
     values = np.asarray(scores)
     if values.shape != (graph.num_nodes,):
         raise InputError(f"scores: shape {values.shape}; expected ({graph.num_nodes},): one per node of the graph.")

@@ -16,6 +16,7 @@ import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -213,11 +214,11 @@ def summarise_seeds(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return by_split
 
 
-def predictions(model: Method, graph: NodeGraph, *, spreadsheet_safe: bool = False) -> str:
-    """CSV of id, score and prediction. Ids are exact, unless it is asked to be safe to open in a spreadsheet."""
+def predictions(model: Method, graph: NodeGraph, *, split: str = "all", spreadsheet_safe: bool = False) -> str:
+    """CSV of id, score and prediction of the nodes of a split; ids are exact, unless a spreadsheet shall open it."""
     ids = spreadsheet_safe_ids(graph.ids) if spreadsheet_safe else graph.ids
     scores = np.asarray(model.predict_proba(graph))[:, 1]
-    rows = zip(ids, scores.tolist(), strict=True)
+    rows = compress(zip(ids, scores.tolist(), strict=True), graph.split(split))
     threshold = getattr(model, "threshold_", 0.5)
     lines = ["id,score,prediction"] + [f"{csv_cell(name)},{score:.9g},{int(score > threshold)}" for name, score in rows]
     return "\n".join(lines) + "\n"

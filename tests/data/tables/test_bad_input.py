@@ -300,8 +300,8 @@ def test_all_independent_problems_of_both_tables_are_in_one_message(refusal):
     message = refusal(people, "source,target\n1,9\n", drop=["heigth"], split="part")
     assert message == (
         "6 problems:\n"
-        "  - nodes.csv: column 'ok': the labels are '0', '1', '2'. Say which is positive, for example positive='2'. "
-        "If one means that the label is not known, pass unlabelled=['0'].\n"
+        "  - nodes.csv: column 'ok': the labels are '0', '1', '2'. Say which is positive, for example positive='1'. "
+        "If one means that the label is not known, pass unlabelled=['2'].\n"
         "  - nodes.csv: no column 'heigth'. Did you mean 'height'?\n"
         "  - nodes.csv: column 'part': 1 of 3 rows name no split ('dev' in 1). Use train, val (or valid, validation) "
         "or test, or leave the cell empty to keep a node out of all.\n"

@@ -156,7 +156,7 @@ def test_unscaled_columns_stay(read):
 def test_values_beyond_float32_after_scaling_are_refused(refusal):
     people = "id,age,sex,ok,part\n1,0,f,0,train\n2,1e-30,m,1,train\n3,1e30,f,1,val\n"
     assert refusal(people, None, split="part", scale_on="train", scaling="minmax") == (
-        "nodes.csv: channel 'age': beyond float32 after scaling; drop or rescale it."
+        "nodes.csv: channel 'age': beyond float32 after scaling. Correct its values, or drop or rescale it."
     )
 
 

@@ -84,7 +84,8 @@ def test_a_column_without_any_value_is_refused(refusal, missing):
 
 def test_no_node_without_an_empty_cell(refusal):
     assert refusal("id,age,size,sex,ok\n1,,1,f,0\n2,3,,m,1\n", None, missing="drop") == (
-        "nodes.csv: every node has an empty cell; none is left with missing='drop'."
+        "nodes.csv: every node has an empty cell, and such nodes are dropped: none is left. Fill some, or pass "
+        "missing='mean'."
     )
 
 
@@ -182,6 +183,7 @@ def test_label_and_sensitive_column_may_be_lacking(read, recipe):
 
 
 AGAIN = " Correct them, or train again with such rows."
+NO_LABEL = " Correct them, or empty these cells: the label is then unknown."
 NO_GROUP = " Correct them, or empty these cells: the group is then unknown."
 
 
@@ -201,7 +203,7 @@ NO_GROUP = " Correct them, or empty these cells: the group is then unknown."
         (
             "f,0",
             "f,2",
-            "column 'ok': new values: '2' (id 1). Known: '0', '1'." + AGAIN,
+            "column 'ok': new values: '2' (id 1). Known: '0', '1'." + NO_LABEL,
         ),
         ("20,", "x,", "column 'age': 1 of 4 cells are not numbers, the first is 'x' (id 1)."),
         ("20,", ",", "column 'age': 1 of 4 rows are empty (id 1)."),
@@ -215,7 +217,7 @@ def test_a_label_in_other_letters_is_not_taken_for_negative(read, refusal):
     grades = PEOPLE.replace(",0\n", ",bad\n").replace(",1\n", ",good\n")
     recipe = read(grades, positive="good", drop=["job"]).recipe
     assert refusal(grades.replace("good", "Good"), recipe=recipe) == (
-        "nodes.csv: column 'ok': new values: 'Good' (ids 2, 3). Known: 'bad', 'good'." + AGAIN
+        "nodes.csv: column 'ok': new values: 'Good' (ids 2, 3). Known: 'bad', 'good'." + NO_LABEL
     )
 
 

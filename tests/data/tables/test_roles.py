@@ -109,14 +109,28 @@ def test_labels_that_need_to_be_told(refusal, labels):
     )
 
 
-@pytest.mark.parametrize("labels", ["-1 0 1", "0.5 1 0", "no unknown yes"])
-def test_of_three_labels_one_may_mean_that_it_is_not_known(refusal, labels):
+@pytest.mark.parametrize(
+    ("labels", "positive", "unknown"),
+    [
+        ("-1 0 1", "1", "-1"),
+        ("0 1 9", "1", "9"),
+        ("no unknown yes", "yes", "unknown"),
+        ("bad good unknown", "good", "unknown"),
+        ("N/A no yes", "yes", "N/A"),
+        ("bad fair good", "good", "VALUE"),
+    ],
+)
+def test_of_three_labels_one_may_mean_that_it_is_not_known(refusal, labels, positive, unknown):
     values = sorted(set(labels.split()))
     assert refusal(with_labels(*labels.split()), None) == (
         f"nodes.csv: column 'ok': the labels are {quoted(values)}. "
-        f"Say which is positive, for example positive='{values[-1]}'. "
-        f"If one means that the label is not known, pass unlabelled=['{values[0]}']."
+        f"Say which is positive, for example positive='{positive}'. "
+        f"If one means that the label is not known, pass unlabelled=['{unknown}']."
     )
+
+
+def test_a_single_label_that_looks_unknown_is_still_a_message(refusal):
+    assert "the labels are 'unknown'. Say which is positive" in refusal(with_labels(*["unknown"] * 3), None)
 
 
 def test_of_three_labels_the_others_count_as_negative_and_it_is_noted(read):

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+import functools
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar, get_args
 
 from fairview.data.similarity.rules import NearestNeighbours, SimilarityThreshold
 from fairview.data.tables.links import words
 from fairview.data.tables.recipe import Missing, Recipe
 from fairview.data.tables.scaling import ScalingKind
 from fairview.errors import Problems, did_you_mean, option, quoted
+from fairview.offered import offering
+
+_Given = ParamSpec("_Given")
+_Returned = TypeVar("_Returned")
 
 _ALLOWED = {"scaling": get_args(ScalingKind), "scale_on": ("all", "train"), "missing": get_args(Missing)}
 _LISTS = ("features", "drop", "categorical", "unscaled", "missing_values", "unlabelled")
@@ -20,6 +26,23 @@ _DECIDED = {  # by a recipe -> what it is when the caller left it alone
     "scale_on": "all",
     "missing": "error",
 }
+
+_CONTEXT = ("context", "context_edges")
+
+
+def advising_by_recipe(read: Callable[_Given, _Returned]) -> Callable[_Given, _Returned]:
+    """A function with a parameter `recipe` whose errors name no parameter that the recipe decides on."""
+
+    @functools.wraps(read)
+    def run(*given: _Given.args, **named: _Given.kwargs) -> _Returned:
+        recipe = named.get("recipe")
+        refused = {*_CONTEXT} if recipe is None else {*_DECIDED}
+        if isinstance(recipe, Recipe) and recipe.directed is not None:
+            refused.add("directed")
+        with offering(lambda name: name not in refused):
+            return read(*given, **named)
+
+    return run
 
 
 def check_settings(arguments: dict[str, Any], problems: Problems) -> None:
@@ -39,9 +62,12 @@ def check_settings(arguments: dict[str, Any], problems: Problems) -> None:
         given = [name for name, usual in _DECIDED.items() if _is_given(arguments[name], usual)]
         if given:
             problems.add(f"recipe: it decides on {quoted(given, limit=20)} already; leave these options out.")
+        _check_context(arguments, problems)
         if arguments["edge_weight"] not in (None, arguments["recipe"].edge_weight):
             problems.add(_other_weights(arguments["edge_weight"], arguments["recipe"].edge_weight))
         return
+    if any(arguments[name] is not None for name in _CONTEXT):
+        problems.add("context: known nodes stand around new ones, which need the recipe of the model: pass recipe.")
     if arguments["edge_weight"] is not None and arguments["edges"] is None:
         problems.add(f"edge_weight: there is no table of edges with the column; pass {option('edges')}.")
     if arguments["scale_on"] == "train" and arguments["split"] is None and arguments["split_seed"] is None:
@@ -53,6 +79,17 @@ def check_settings(arguments: dict[str, Any], problems: Problems) -> None:
     if arguments["similarity_with_sensitive"] and not arguments["sensitive_as_feature"]:
         feature = option("sensitive_as_feature", True)
         problems.add(f"similarity_with_sensitive: the sensitive column is no feature; pass {feature} too.")
+
+
+def _check_context(arguments: dict[str, Any], problems: Problems) -> None:
+    if arguments["context"] is None:
+        if arguments["context_edges"] is not None:
+            problems.add(f"context_edges: there are no known nodes; pass their table with {option('context')}.")
+        return
+    if arguments["context_edges"] is not None and arguments["edges"] is None:
+        problems.add(f"context_edges: nothing links the new nodes; pass their edges with {option('edges')}.")
+    if arguments["split"] is not None or arguments["split_seed"] is not None:
+        problems.add("context: the graph has the split 'new' already; leave the other split out.")
 
 
 def _check_kinds(arguments: dict[str, Any]) -> None:

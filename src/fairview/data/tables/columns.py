@@ -14,12 +14,14 @@ from fairview.data.limits import LONGEST_CELL
 from fairview.data.tables.cells import Table, require_columns
 from fairview.data.tables.texts import TRUTH, is_number_among, same_value, writer
 from fairview.errors import InputError, Problems, option, quoted, shown, some
+from fairview.remedies import only_with, remedies
 
 LARGEST = float(np.finfo(np.float32).max)
 
 _BATCH = 4_000_000  # cells that are read as numbers at a time
 
-_LOOKS_MISSING = {"na", "n/a", "nan", "null", "none", "-", "?", "."}
+LOOKS_MISSING = {"na", "n/a", "nan", "null", "none", "-", "?", "."}
+"""Texts that often mean that nothing is known; messages ask, and nothing is guessed."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ def too_long(texts: pl.Series) -> str:
     cell = shown(texts[int(lengths.arg_max() or 0)])
     return (
         f"a cell has {longest:,} characters ('{cell}'); ids, labels, groups and categories have at most "
-        f"{LONGEST_CELL:,}. Shorten it, or leave the column out."
+        f"{LONGEST_CELL:,}.{remedies('shorten it', only_with('drop', 'leave the column out'))}"
     )
 
 
@@ -215,9 +217,10 @@ class ColumnReader:
 
     def _report_numbers(self, column: str) -> None:
         """Say what is wrong with a column of numbers."""
-        series = self.table.frame[column]
+        series, drop_it = self.table.frame[column], only_with("drop", "drop the column")
         if not _is_text(series.dtype) and not _is_numeric(series.dtype):
-            self.add(column, f"holds {series.dtype} values, not numbers. Turn them into numbers, or drop the column.")
+            advice = remedies("turn them into numbers", drop_it)
+            self.add(column, f"holds {series.dtype} values, not numbers.{advice}")
             return
         numbers, wrong = self._values([series])
         beyond = np.abs(numbers[0]) > LARGEST
@@ -228,7 +231,7 @@ class ColumnReader:
             self.add(
                 column,
                 f"{len(outside):,} of {len(self.table):,} values are infinite or beyond float32 "
-                f"({self.place(outside)}; first: {shown(series[int(outside[0])])}). Correct them, or drop the column.",
+                f"({self.place(outside)}; first: {shown(series[int(outside[0])])}).{remedies('correct them', drop_it)}",
             )
 
     def _not_numbers(self, column: str, text: pl.Series, rows: npt.NDArray[np.intp]) -> None:
@@ -239,7 +242,7 @@ class ColumnReader:
         remedy = f"Clean them, leave the column out ({drop}), or one-hot encode it ({encode})."
         if self.by_recipe:
             remedy = "Correct them: the model was trained with numbers in this column."
-        elif str(first).lower() in _LOOKS_MISSING:
+        elif str(first).lower() in LOOKS_MISSING:
             remedy = means_missing
         elif len(rows) < len(self.table) / 10:
             remedy = f"Clean them. {means_missing}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +21,7 @@ from fairview.data.tables.cells import Table, TableSource, decode, parse_csv, re
 from fairview.data.tables.columns import Place, as_texts, places, whole_texts
 from fairview.data.tables.weight_column import read_weights
 from fairview.errors import InputError, option, quoted
+from fairview.remedies import remedies
 
 
 class Pairs(NamedTuple):
@@ -34,7 +36,12 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 
 def read_edge_table(
-    source: TableSource, *, ids: tuple[str, ...] | None, separator: str | None = None, encoding: str = "utf-8"
+    source: TableSource,
+    *,
+    ids: tuple[str, ...] | None,
+    separator: str | None = None,
+    encoding: str = "utf-8",
+    name: str = "edges",
 ) -> tuple[Table, list[str]]:
     """The edges as a table of texts, with notes on how the file was understood.
 
@@ -42,7 +49,7 @@ def read_edge_table(
     and tabs. It is a header unless its first two cells are both numbers or both ids of nodes.
     """
     if not isinstance(source, (str, Path)):
-        return read_table(source, name="edges", may_be_empty=True), []
+        return read_table(source, name=name, may_be_empty=True), []
     path = Path(source)
     data = read_file(path)
     if data[:4] == b"PAR1":
@@ -69,14 +76,16 @@ def read_edge_table(
 
 def match_nodes(
     table: Table,
-    ids: tuple[str, ...] | None,
-    nodes: Table,
+    ids: Sequence[str],
+    nodes: Sequence[str],
     *,
     ends: tuple[str, str],
     edge_weight: str | None = None,
     drop_unknown: bool = False,
 ) -> tuple[Pairs, list[str]]:
     """Node numbers of both ends of each edge, whose columns are `ends`, the weights in `edge_weight`, and notes.
+
+    `ids` are those of all nodes, `nodes` the names of their tables.
 
     Raises:
         InputError: a column or an end is missing, a weight is no weight, or an id is not among the nodes and
@@ -88,15 +97,14 @@ def match_nodes(
     ignored = [column for column in table.columns if column not in (first, second, edge_weight)]
     if ignored:
         notes.append(f"{table.name}: columns {quoted(ignored)} ignored; '{first}' and '{second}' are the ends")
-    names = ids if ids is not None else tuple(map(str, range(len(nodes))))
-    found = [_texts(table, column, names) for column in ends]
+    found = [_texts(table, column, ids) for column in ends]
     for column, end in zip(ends, found, strict=True):
         if end.null_count():
             where = Place(None)(np.flatnonzero(end.is_null().to_numpy()))
             raise InputError(
                 f"{table.name}: column '{column}': {end.null_count():,} of {len(table):,} cells are empty ({where})."
             )
-    rows = [places(end, names) for end in found]
+    rows = [places(end, ids) for end in found]
     unknown = rows[0].is_null() | rows[1].is_null()
     if unknown.any():
         strangers = pl.concat([end.filter(row.is_null()) for end, row in zip(found, rows, strict=True)])
@@ -105,14 +113,16 @@ def match_nodes(
         if not drop_unknown:
             around = strangers.str.strip_chars()
             hint = " Blanks around an id are part of it." if (around != strangers).any() else ""
+            lack = f"{nodes[0]} does not have" if len(nodes) == 1 else f"neither {' nor '.join(nodes)} has"
+            known = [] if len(nodes) > 1 else [f"pass the table of those that are known ({option('context')})"]
             raise InputError(
-                f"{table.name}: {count} point to ids that {nodes.name} does not have ({quoted(strangers)}).{hint} "
-                f"Add these nodes, or pass {option('drop_unknown', True)}."
+                f"{table.name}: {count} point to ids that {lack} ({quoted(strangers)}).{hint}"
+                + remedies("add these nodes", *known, f"pass {option('drop_unknown', True)}")
             )
-        notes.append(f"{table.name}: {count} dropped: an end is not in {nodes.name}")
-    known = ~unknown
-    kept = None if weights is None else weights[known.to_numpy()]
-    return Pairs(rows[0].filter(known).to_numpy(), rows[1].filter(known).to_numpy(), kept), notes
+        notes.append(f"{table.name}: {count} dropped: an end is not in {' or '.join(nodes)}")
+    both = ~unknown
+    kept = None if weights is None else weights[both.to_numpy()]
+    return Pairs(rows[0].filter(both).to_numpy(), rows[1].filter(both).to_numpy(), kept), notes
 
 
 def end_columns(
@@ -159,7 +169,7 @@ def has_header(table: Table) -> bool:
     return list(islice(table.columns, 2)) != ["column_1", "column_2"]
 
 
-def _texts(table: Table, column: str, ids: tuple[str, ...]) -> pl.Series:
+def _texts(table: Table, column: str, ids: Sequence[str]) -> pl.Series:
     """Ids as texts; whole numbers written as floats become what they are, unless the nodes' ids are written so too."""
     series, where = table.frame[column], f"{table.name}: column '{column}'"
     if series.dtype.is_float():

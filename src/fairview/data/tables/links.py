@@ -13,6 +13,7 @@ from fairview.data.similarity.rules import SimilarityRule
 from fairview.data.tables.edges import Pairs
 from fairview.data.tables.recipe import Matrix, Recipe
 from fairview.errors import InputError, Problems, option
+from fairview.remedies import remedies
 
 
 def direction(given: bool | None, recipe: Recipe | None, notes: list[str], problems: Problems) -> bool:
@@ -38,8 +39,12 @@ def similar(recipe: Recipe, x: Matrix, directed: bool, name: str, notes: list[st
         )
     if not recipe.similarity_channels:
         raise InputError(
-            f"{name}: no channel is left to link similar nodes by: the sensitive one takes no part. Pass "
-            f"{option('edges')}, keep more features, or pass {option('similarity_with_sensitive', True)}."
+            f"{name}: no channel is left to link similar nodes by: the sensitive one takes no part."
+            + remedies(
+                f"pass {option('edges')}",
+                "keep more features",
+                f"pass {option('similarity_with_sensitive', True)}",
+            )
         )
     places = {channel: place for place, channel in enumerate(recipe.features.channels)}
     chosen = [places[channel] for channel in recipe.similarity_channels]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import compress
 from pathlib import Path
 from typing import Literal
@@ -15,31 +14,24 @@ from fairview.data.adjacency import Adjacency
 from fairview.data.graph import NodeGraph, Provenance
 from fairview.data.similarity.rules import NearestNeighbours, SimilarityRule
 from fairview.data.splits import Split, stratified_splits
-from fairview.data.tables.arguments import check_settings
+from fairview.data.tables.arguments import advising_by_recipe, check_settings
+from fairview.data.tables.blank_cells import check_means, kept_nodes, report_empty
 from fairview.data.tables.cells import TableSource, require_columns
-from fairview.data.tables.columns import LARGEST, ColumnReader
+from fairview.data.tables.columns import LARGEST
+from fairview.data.tables.context import with_context
 from fairview.data.tables.edges import has_header
 from fairview.data.tables.features import choose_columns
 from fairview.data.tables.links import direction, linked, similar
 from fairview.data.tables.open_tables import Tables, open_tables
-from fairview.data.tables.recipe import (
-    Column,
-    Features,
-    Label,
-    Matrix,
-    Missing,
-    Recipe,
-    Sensitive,
-    empty_cells,
-    encode,
-    indicator,
-)
+from fairview.data.tables.recipe import Features, Label, Matrix, Missing, Recipe, Sensitive, encode
 from fairview.data.tables.roles import apply_label, apply_sensitive, read_label, read_sensitive, read_split
 from fairview.data.tables.scaling import ScalingKind
-from fairview.errors import InputError, Problems, option, quoted
+from fairview.errors import InputError, Message, Problems, quoted
 from fairview.log import note
+from fairview.remedies import only_with, remedies
 
 
+@advising_by_recipe
 def read_graph(
     nodes: TableSource,
     edges: TableSource | None = None,
@@ -73,6 +65,8 @@ def read_graph(
     encoding: str = "utf-8",
     name: str | None = None,
     recipe: Recipe | None = None,
+    context: TableSource | None = None,
+    context_edges: TableSource | None = None,
 ) -> NodeGraph:
     """Read own data: a table of nodes and, if there is one, a table of edges.
 
@@ -115,6 +109,9 @@ def read_graph(
         name: what to call the data in the provenance.
         recipe: treat the tables as another graph's were (`other.recipe`): same columns, categories, scaling, direction
             and similarity rule. The options that it replaces must then be left alone.
+        context: with a recipe, a table of known nodes that the new ones are linked to. They are nodes of the graph,
+            too, without label and group; the split `new` marks those of `nodes`. Edges may join nodes of both tables.
+        context_edges: further edges, such as those that the model was trained on: the known nodes' own.
 
     Raises:
         InputError: with every problem found.
@@ -131,6 +128,14 @@ def read_graph(
         >>> hours = links.with_columns(hours=pl.Series([0.5, 4]))
         >>> read_graph(people, hours, label="ok", sensitive="sex", edge_weight="hours").adjacency.weights.tolist()
         [0.5, 0.5, 4.0, 4.0]
+
+        New people who know those above:
+
+        >>> newcomers = pl.DataFrame({"id": ["d"], "age": [25]})
+        >>> joined = read_graph(newcomers, {"source": ["d"], "target": ["a"]}, recipe=graph.recipe,
+        ...                     context=people, context_edges=links)
+        >>> joined.ids, joined.split("new").tolist(), joined.num_edges
+        (('a', 'b', 'c', 'd'), [False, False, False, True], 3)
     """
     arguments = dict(locals())
     problems = Problems()
@@ -143,8 +148,11 @@ def read_graph(
         encoding=encoding,
         missing_values=recipe.missing_values if recipe else missing_values,
         problems=problems,
+        by_recipe=recipe is not None,
+        context=context,
+        context_edges=context_edges,
     )
-    reader, notes = replace(tables.reader, by_recipe=recipe is not None), list(tables.notes)
+    reader, notes = tables.reader, list(tables.notes)
     keep_direction = direction(directed, recipe, notes, problems)
     if recipe is not None:  # a label or sensitive column may be lacking, a feature may not
         missing, label_rule, group_rule = recipe.features.missing, recipe.label, recipe.sensitive
@@ -166,13 +174,15 @@ def read_graph(
         require_columns(tables.nodes, unscaled, problems)
     masks = read_split(reader, split)
     encoded = encode(columns, reader)
-    _report_empty(reader, columns, encoded, missing)
+    report_empty(reader, columns, encoded, missing)
+    if tables.known is not None:
+        labels, codes, encoded, masks = with_context(tables, columns, missing, labels, codes, encoded)
     ends = tables.ends(source, target, recipe, directed=keep_direction, problems=problems)
     weight_column = recipe.edge_weight if recipe else edge_weight
     pairs = tables.pairs(ends, weight_column, drop_unknown=drop_unknown, notes=notes, problems=problems)
     problems.raise_if_any()
 
-    keep = _kept(columns, encoded, missing, reader.table.name, notes)
+    keep = kept_nodes(columns, encoded, missing, reader.table.name, notes)
     labels, codes, encoded = labels[keep], codes[keep], encoded[keep]
     masks = {part: mask[keep] for part, mask in masks.items()}
     group_names = group_rule.groups if group_rule else ()
@@ -181,7 +191,7 @@ def read_graph(
         notes.append(f"split drawn with seed {split_seed}: half train, a quarter val, a quarter test, stratified")
     if recipe is None:
         rows = _rows_to_fit(scale_on, masks, len(labels))
-        _check_means(columns, encoded, rows, reader.table.name)
+        check_means(columns, encoded, rows, reader.table.name)
         fitted = Features.fit(
             columns, encoded, missing=missing, scaling=scaling, unscaled=frozenset(unscaled), rows=rows
         )
@@ -194,7 +204,7 @@ def read_graph(
             rule,
             with_sensitive=similarity_with_sensitive,
             directed=keep_direction,
-            ends=ends,
+            ends=ends[0],
             edge_weight=edge_weight,
         )
     x = _scaled(recipe, encoded, reader.table.name)
@@ -204,7 +214,7 @@ def read_graph(
         adjacency = linked(pairs, keep, tables.ids, keep_direction, notes)
     notes += reader.notes.values()
     for text in notes:
-        note(text)
+        note(Message(text))
     graph = NodeGraph(
         features=x.astype(np.float32),
         channels=recipe.features.channels,
@@ -246,52 +256,6 @@ def _rows_to_fit(scale_on: str, masks: Split, n: int) -> npt.NDArray[np.bool_]:
     return masks["train"]
 
 
-def _report_empty(reader: ColumnReader, columns: tuple[Column, ...], encoded: Matrix, missing: Missing) -> None:
-    """Empty cells if they are not allowed, columns without any value, and channels that would be called alike."""
-    gaps = empty_cells(columns, encoded)
-    refused = [name for name, absent in gaps.items() if missing == "error" or absent.all()]
-    for name in reader.problems.first(refused):
-        absent = gaps[name]
-        rows = np.flatnonzero(absent)
-        if absent.all():
-            reader.add(name, f"all {len(rows):,} rows are empty. Drop the column ({option('drop', [name])}).")
-        else:
-            count = f"{len(rows):,} of {len(absent):,} rows are empty ({reader.place(rows)})"
-            reader.add(name, f"{count}. Fill them, drop them, or pass {option('missing', 'mean')}.")
-    if missing == "indicator":
-        channels = {channel for column in columns for channel in column.channels}
-        for name in sorted(name for name in gaps if indicator(name) in channels):
-            reader.add(name, f"its indicator would be a second channel '{indicator(name)}'; rename one.")
-
-
-def _check_means(columns: tuple[Column, ...], encoded: Matrix, rows: npt.NDArray[np.bool_], name: str) -> None:
-    """An empty cell is filled with the mean over the fitted rows: there must be something to take the mean of."""
-    gaps = empty_cells(columns, encoded)
-    without = [column for column, absent in gaps.items() if absent[rows].all()]
-    if without:
-        raise InputError(
-            f"{name}: column {quoted(without)}: empty for all nodes that the mean is taken over. Drop the column, or "
-            f"fit on all nodes ({option('scale_on', 'all')})."
-        )
-
-
-def _kept(
-    columns: tuple[Column, ...], encoded: Matrix, missing: Missing, name: str, notes: list[str]
-) -> npt.NDArray[np.bool_]:
-    """The nodes that stay: all of them unless those with empty cells are to be dropped."""
-    with_gaps = np.isnan(encoded).any(axis=1)
-    count = int(with_gaps.sum())
-    if count and missing == "drop":
-        if count == len(encoded):
-            raise InputError(f"{name}: every node has an empty cell; none is left with {option('missing', 'drop')}.")
-        notes.append(f"{count:,} of {len(encoded):,} nodes dropped: empty cells in their features")
-        return np.asarray(~with_gaps)
-    if count:
-        cells = sum(int(absent.sum()) for absent in empty_cells(columns, encoded).values())
-        notes.append(f"{cells:,} empty cells of {count:,} nodes filled with the mean")
-    return np.ones(len(encoded), dtype=np.bool_)
-
-
 def _recipe(
     tables: Tables,
     fitted: Features,
@@ -325,5 +289,6 @@ def _scaled(recipe: Recipe, encoded: Matrix, name: str) -> Matrix:
     features = recipe.features
     x = features.scaling.apply(features.filled(encoded))
     for j in np.flatnonzero(~(np.abs(x) <= LARGEST).all(axis=0)):
-        raise InputError(f"{name}: channel '{features.channels[j]}': beyond float32 after scaling; drop or rescale it.")
+        advice = remedies("correct its values", only_with("drop", "drop or rescale it"))
+        raise InputError(f"{name}: channel '{features.channels[j]}': beyond float32 after scaling.{advice}")
     return x

@@ -13,12 +13,14 @@ import polars as pl
 from fairview.data.limits import MOST_GROUPS
 from fairview.data.splits import Split, split_from_column
 from fairview.data.tables.cells import Table, require_columns
-from fairview.data.tables.columns import ColumnReader, Place, as_texts, places, too_long, whole_texts
+from fairview.data.tables.columns import LOOKS_MISSING, ColumnReader, Place, as_texts, places, too_long, whole_texts
 from fairview.data.tables.recipe import Label, Sensitive
 from fairview.data.tables.texts import same_value
 from fairview.errors import InputError, did_you_mean, embed, option, quoted, some
 from fairview.groups import UNKNOWN
+from fairview.offered import is_offered
 
+_NOT_KNOWN = {*LOOKS_MISSING, "unknown", "unlabelled", "unlabeled", "missing", "pending", "undecided"}
 _WHOLE = re.compile(r"0|[1-9][0-9]*")
 
 
@@ -26,7 +28,8 @@ def read_ids(table: Table, column: str) -> tuple[str, ...]:
     """The ids as exact texts."""
     if column not in table.columns:
         without = f"Without {option('id')}, the column 'id' or the row numbers are the ids."
-        raise InputError(f"{table.missing(column)} {without}")
+        there = "The model's tables have their ids there."
+        raise InputError(f"{table.missing(column)} {without if is_offered('id') else there}")
     where, place = f"{table.name}: column '{column}'", Place(None)
     series = table.frame[column]
     texts = as_texts(series)
@@ -93,8 +96,9 @@ def read_label(
             values = [negative, positive]
         else:
             listed = quoted(values, limit=10)
-            example = option("positive", values[-1])
-            unknown = f" If one means that the label is not known, pass {option('unlabelled', [values[0]])}."
+            odd = _likely_unlabelled(values)
+            example = option("positive", next((value for value in reversed(values) if value != odd), odd))
+            unknown = f" If one means that the label is not known, pass {option('unlabelled', [odd])}."
             reader.add(
                 column,
                 f"the labels are {listed}. Say which is positive, for example {example}."
@@ -118,6 +122,14 @@ def read_label(
     return labels, Label(column=column, values=tuple(values), positive=positive, classes=names, unlabelled=blank)
 
 
+def _likely_unlabelled(values: Sequence[str]) -> str:
+    """The label to propose for "not known": by its word, or the one beside 0 and 1. No other is guessed."""
+    words = [value for value in values if value.casefold() in _NOT_KNOWN]
+    others = [value for value in values if value not in ("0", "1")]
+    beside = others if len(others) == 1 and len(values) == 3 else []
+    return (words or beside or ["VALUE"])[0]
+
+
 def _as_written(value: object, values: Sequence[str]) -> str:
     """A value of the caller's as the column's texts write it: True is true, and 1.0 is 1 if the column has that."""
     text = str(value)
@@ -138,7 +150,9 @@ def apply_label(reader: ColumnReader, label: Label | None) -> npt.NDArray[np.int
     texts = None if label is None else _texts_by_rule(_blanking(reader, label.unlabelled), label)
     if label is None or texts is None:
         return np.full(len(reader.table), UNKNOWN, dtype=np.int8)
-    reader.report_new(label.column, texts, label.values)
+    reader.report_new(
+        label.column, texts, label.values, "Correct them, or empty these cells: the label is then unknown."
+    )
     return _labels(texts, label.positive)
 
 
