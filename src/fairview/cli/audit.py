@@ -24,6 +24,10 @@ def audit(
     operator: Annotated[Literal["gcn", "mean", "sum"], typer.Option(help="How neighbours are averaged.")] = "gcn",
     hops: Annotated[int, typer.Option(help="How far channels are propagated.", min=1, max=10)] = 2,
     permutations: Annotated[int, typer.Option(help="Shuffles behind the p-values.", min=19)] = 500,
+    shuffling: Annotated[
+        Literal["auto", "exact", "quick"],
+        typer.Option(help="Propagate every shuffle, or use products that are nearly the same; auto: as the size asks."),
+    ] = "auto",
     no_probes: Annotated[
         bool, typer.Option("--no-probes", help="Leave out the probes, which take much of the time.")
     ] = False,
@@ -54,10 +58,11 @@ def audit(
 
         fairview audit bail-no-time --hidden TIME
 
+        fairview audit bail --shuffling quick --permutations 5000
+
         fairview audit runs/german --format json
     """
     import fairview.leakage.graph_audit as audits
-    from fairview.runs.evidence import write_audit
 
     names = list(dict.fromkeys(hidden or ()))
     tables["drop"] = list(dict.fromkeys([*(tables["drop"] or ()), *names])) or None
@@ -80,6 +85,7 @@ def audit(
         operator=operator,
         hops=hops,
         permutations=permutations,
+        shuffling=shuffling,
         probes=not no_probes,
         hidden=hidden_columns(graph, names, data_dir, tables),
         seed=seed,
@@ -88,6 +94,8 @@ def audit(
     if run is not None:
         document = audit_run(run, graph, model=model, of_graph=of_graph, probes=not no_probes, seed=seed, out=out)
     elif out is not None:
+        from fairview.runs.evidence import write_audit  # it brings torch
+
         write_audit(out, document)
     report = None if folder is None else report_or_say_why_not(folder)
     if format is Format.JSON:

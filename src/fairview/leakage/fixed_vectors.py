@@ -22,8 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fairview.groups import UNKNOWN
+from fairview.progress import track
 from fairview.propagation.correlation import Codes
-from fairview.propagation.one_hop import Hop
+from fairview.propagation.one_hop import Hop, Values
 
 Array = npt.NDArray[np.float64]
 
@@ -57,22 +58,25 @@ def fixed_vectors(hop: Hop, codes: Codes, hops: int) -> FixedVectors:
     known = (codes != UNKNOWN).astype(np.float64)[:, None]
     n = known.sum()
 
-    def centred(values: Array) -> Array:
-        return known * (values - (known * values).sum() / n)
+    def centred(values: Values) -> Values:
+        return np.asarray(known * (values - (known * values).sum() / n))
 
-    carried = np.hstack([_contrasts(codes), known])
-    ahead, lengths = np.ones_like(known), known
+    carried: Values = np.hstack([_contrasts(codes), known])
+    ahead: Values = np.ones_like(known)
+    lengths: Values = known
     contrast, tilt, weight, constant = [], [], [], []
-    for number in range(hops + 1):
-        if number:
-            carried, ahead, lengths = back(carried), hop(ahead), squares(lengths)
-        slope = centred(ahead)
-        constant.append((slope**2).sum())
-        for _ in range(number):
-            slope = back(slope)
-        contrast.append(carried[:, :-1])
-        tilt.append(slope[:, 0])
-        weight.append(lengths[:, 0] - carried[:, -1] ** 2 / n)
+    with track("Preparing the shuffles", total=hops + 1) as advance:
+        for number in range(hops + 1):
+            if number:
+                carried, ahead, lengths = back(carried), hop(ahead), squares(lengths)
+            slope = centred(ahead)
+            constant.append((slope**2).sum())
+            for _ in range(number):
+                slope = back(slope)
+            contrast.append(carried[:, :-1])
+            tilt.append(slope[:, 0])
+            weight.append(lengths[:, 0] - carried[:, -1] ** 2 / n)
+            advance(1)
     return FixedVectors(np.array(contrast), np.array(tilt), np.array(weight), np.array(constant))
 
 

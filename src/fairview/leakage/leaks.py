@@ -54,14 +54,14 @@ class LeakTest:
         leak_p_value: of association and growth at hops 1..L, all channels and hops counted, shape (hops, d).
         spread: standard deviation of the signed correlation over the shuffles, shape (hops + 1, d).
         quick: channels whose shuffles were not propagated one by one, shape (d,).
-        norm_error: of theirs, the relative error of the norm of a propagated shuffle, shape (d,).
+        error: of the quick shuffles, in standard deviations, shape (d,); 0 if none was tried (`quick_null`).
     """
 
     p_value: Array
     leak_p_value: Array
     spread: Array
     quick: npt.NDArray[np.bool_]
-    norm_error: Array
+    error: Array
 
     def leaking(self, correlation: Array, *, level: float, innocuous: float) -> npt.NDArray[np.bool_]:
         """`leak_rule` applied to correlations of shape (hops + 1, d): one verdict for each channel."""
@@ -71,13 +71,14 @@ class LeakTest:
         return np.asarray(harmless & betrays.any(axis=0))
 
 
-def leak_rule(level: float, innocuous: float, permutations: int) -> str:
-    """When exactly a channel is flagged, in one sentence."""
+def leak_rule(level: float, innocuous: float, permutations: int, *, quick: bool = False) -> str:
+    """When exactly a channel is flagged, in one sentence; `quick` if not all shuffles were propagated one by one."""
+    how = " (quick shuffles: products with vectors that are propagated once)" if quick else ""
     return (
         f"A channel is flagged if it is harmless in the table (|correlation| below {innocuous:g}, or p above {level:g} "
         f"for this channel alone), and if after some hop its |correlation| is {innocuous:g} or more and both it and "
         f"its growth since hop 0 are so large that at most {100 * level:g} % of {permutations:,} shuffles of the rows "
-        "of X before propagation match them in any channel at any hop."
+        f"of X before propagation match them in any channel at any hop{how}."
     )
 
 
@@ -111,13 +112,13 @@ def leak_test(
     if shuffling == "auto":
         work = exact_work(adjacency, d, hops=hops, permutations=permutations)
         shuffling = "exact" if work <= MOST_EXACT_WORK else "quick"
-    quick, norm_error = np.zeros(d, dtype=np.bool_), np.zeros(d)
+    quick, error = np.zeros(d, dtype=np.bool_), np.zeros(d)
     if shuffling == "exact":
         signed = shuffled_correlations(
             features, adjacency, codes, operator=operator, hops=hops, permutations=permutations, seed=seed
         )
     else:
-        signed, quick, norm_error = quick_null(
+        signed, quick, error = quick_null(
             features, adjacency, codes, operator=operator, hops=hops, permutations=permutations, seed=seed
         )
     size = np.abs(signed)
@@ -127,7 +128,13 @@ def leak_test(
         statistic[:, :, ~tested] = -math.inf
     largest = statistic.max(axis=(1, 2), initial=-math.inf)[:, None, None]  # of each shuffle
     leak = (largest >= statistic[0] - _RESOLUTION).mean(axis=0)
-    return LeakTest(np.asarray(p_value), np.asarray(leak), signed.std(axis=0), quick, norm_error)
+    return LeakTest(np.asarray(p_value), np.asarray(leak), signed.std(axis=0), quick, error)
+
+
+def check_shuffling(shuffling: str) -> None:
+    """One of the ways to shuffle."""
+    if shuffling not in SHUFFLINGS:
+        raise InputError(f"shuffling: no '{shuffling}'.{did_you_mean(str(shuffling), SHUFFLINGS)}")
 
 
 def check_permutations(permutations: int, level: float) -> None:

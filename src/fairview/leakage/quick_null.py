@@ -14,6 +14,7 @@ another: a channel that is alike among neighbours has a larger norm than its shu
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +40,7 @@ TOLERANCE = 0.2
 """Standard deviations by which |correlation| or its growth may be off in any of the propagated shuffles."""
 
 _WIDTH = 32  # columns propagated at a time
-_ROWS = 1 << 13  # nodes whose products stay in the processor's cache
+_ROWS = 1 << 14  # nodes whose products stay in the processor's cache
 _TOGETHER = 8  # shuffles multiplied at a time
 _ROUNDING = 1e-6  # a spread below this share of the values, or of what they were before propagation, is rounding
 _FLOOR = 0.01  # of its mean: no squared norm is taken to be less
@@ -108,9 +109,7 @@ def quick_null(
 # --- the norms --------------------------------------------------------------------------------------------------------
 
 
-def _squared_norms(
-    products: _Products, propagated: Array, vectors: FixedVectors, ratio: Array
-) -> tuple[Array, Array]:
+def _squared_norms(products: _Products, propagated: Array, vectors: FixedVectors, ratio: Array) -> tuple[Array, Array]:
     """‖C S^h x‖² / σ² of every shuffle, as fitted, and that of the propagated ones, as it is.
 
     Args:
@@ -208,41 +207,57 @@ def _products(standard: Standard, vectors: FixedVectors, permutations: int, seed
     """
     (d, n), (levels, _, contrasts) = standard.shape, vectors.contrast.shape
     plain = np.concatenate([vectors.contrast, vectors.tilt[:, :, None]], axis=2).transpose(1, 0, 2).reshape(n, -1)
-    table, scale = _unit_columns(np.hstack([plain, vectors.weight.T]))
-    width = plain.shape[1]
-    sums = np.zeros((permutations, d, table.shape[1]))
-    moved = np.empty((_TOGETHER, _ROWS, table.shape[1]), dtype=np.float32)
+    table, scale, place = _unit_columns(np.hstack([plain, vectors.weight.T]))
+    split = int((place < plain.shape[1]).sum())  # the columns before it meet z, those after it z² - 1
+    sums = np.zeros((permutations, d, len(scale)))
+    moved = np.empty((_ROWS, table.shape[1]), dtype=np.float32)
     with track("Shuffling", total=permutations) as advance:
         for start, inverses in _inverses(n, permutations, seed):
             for first in range(0, n, _ROWS):
                 rows = slice(first, min(first + _ROWS, n))
                 piece = standard[:, rows]
                 squares = piece**2 - 1
-                for place, inverse in enumerate(inverses):
-                    block = moved[place, : rows.stop - first]
+                block = moved[: rows.stop - first]
+                for number, inverse in enumerate(inverses, start):
                     np.take(table, inverse[rows], axis=0, out=block, mode="clip")  # quicker than with a check
-                    sums[start + place, :, :width] += piece @ block[:, :width]
-                    sums[start + place, :, width:] += squares @ block[:, width:]
+                    sums[number][:, place[:split]] += piece @ block[:, :split]
+                    sums[number][:, place[split:]] += squares @ block[:, split : len(place)]
             advance(len(inverses))
     sums *= scale
-    both = sums[:, :, :width].reshape(permutations, d, levels, contrasts + 1).transpose(0, 2, 1, 3)
-    return _Products(both[..., :-1], both[..., -1], sums[:, :, width:].transpose(0, 2, 1))
+    both = sums[:, :, : plain.shape[1]].reshape(permutations, d, levels, contrasts + 1).transpose(0, 2, 1, 3)
+    return _Products(both[..., :-1], both[..., -1], sums[:, :, plain.shape[1] :].transpose(0, 2, 1))
 
 
-def _unit_columns(table: Array) -> tuple[Standard, Array]:
-    """Columns of length 1 about their mean, and their lengths: z and z² - 1 sum to 0, so a mean adds nothing."""
-    table = table - table.mean(axis=0)
-    scale = np.sqrt((table**2).sum(axis=0))
-    return np.ascontiguousarray(table / np.maximum(scale, np.finfo(np.float64).tiny), dtype=np.float32), scale
+def _unit_columns(vectors: Array) -> tuple[Standard, Array, npt.NDArray[np.intp]]:
+    """The columns that vary, in units of their length about the mean; these lengths; and the columns' places.
+
+    A constant adds nothing to a product, since z and z² - 1 sum to 0. Rows have 2, 4, 8, ... numbers, so that few of
+    them lie in two lines of the processor's cache.
+    """
+    vectors = vectors - vectors.mean(axis=0)
+    scale = np.sqrt((vectors**2).sum(axis=0))
+    place = np.flatnonzero(scale > 0)
+    table = np.zeros((len(vectors), 1 << max(len(place) - 1, 1).bit_length()), dtype=np.float32)
+    table[:, : len(place)] = vectors[:, place] / scale[place]
+    return table, scale, place
 
 
 def _inverses(n: int, permutations: int, seed: int) -> Iterator[tuple[int, list[npt.NDArray[np.intp]]]]:
-    """The inverses of the shuffles of `shuffled_correlations`, some at a time, with the number of the first."""
+    """The inverses of the shuffles of `shuffled_correlations`, some at a time, with the number of the first.
+
+    The next ones are drawn while the last ones are used: NumPy lets go of the interpreter meanwhile.
+    """
     generator, numbers = np.random.default_rng(seed), np.arange(n)
-    for start in range(0, permutations, _TOGETHER):
-        inverses = []
-        for _ in range(start, min(start + _TOGETHER, permutations)):
-            inverse = np.empty_like(numbers)
+
+    def draw(count: int) -> list[npt.NDArray[np.intp]]:
+        inverses = [np.empty_like(numbers) for _ in range(count)]
+        for inverse in inverses:
             inverse[generator.permutation(n)] = numbers
-            inverses.append(inverse)
-        yield start, inverses
+        return inverses
+
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        drawn = pool.submit(draw, min(_TOGETHER, permutations))
+        for start in range(0, permutations, _TOGETHER):
+            inverses = drawn.result()
+            drawn = pool.submit(draw, max(min(_TOGETHER, permutations - start - _TOGETHER), 0))
+            yield start, inverses

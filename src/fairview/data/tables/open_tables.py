@@ -11,6 +11,7 @@ from fairview.data.tables.edges import Pairs, end_columns, match_nodes, read_edg
 from fairview.data.tables.recipe import Recipe
 from fairview.data.tables.roles import id_order, read_ids
 from fairview.errors import InputError, Problems
+from fairview.progress import track
 
 
 @dataclass(frozen=True)
@@ -78,22 +79,25 @@ def open_tables(
     """Read both files. Without a readable node table there is nothing to go on with: all problems so far are raised."""
     table, ids, id_column = None, None, id
     notes: list[str] = []
-    with problems.collecting():
-        table = read_table(nodes, name="nodes", separator=separator, encoding=encoding)
-        if id_column is None and "id" in table.columns:
-            id_column = "id"
-        if id_column is None:
-            notes.append(f"{table.name}: no id column; the row numbers from 0 are the ids")
-        else:
-            ids = read_ids(table, id_column)
-            order = id_order(ids)
-            ids = tuple(ids[k] for k in order.tolist())
-            table = Table(table.name, table.frame[order], table.sha256)
     edge_table = None
-    if edges is not None:
+    with track("Reading tables", total=2) as advance:
         with problems.collecting():
-            edge_table, more = read_edge_table(edges, ids=ids, separator=separator, encoding=encoding)
-            notes += more
+            table = read_table(nodes, name="nodes", separator=separator, encoding=encoding)
+            if id_column is None and "id" in table.columns:
+                id_column = "id"
+            if id_column is None:
+                notes.append(f"{table.name}: no id column; the row numbers from 0 are the ids")
+            else:
+                ids = read_ids(table, id_column)
+                order = id_order(ids)
+                ids = tuple(map(ids.__getitem__, order.tolist()))
+                table = Table(table.name, table.frame[order], table.sha256)
+        advance(1)
+        if edges is not None:
+            with problems.collecting():
+                edge_table, more = read_edge_table(edges, ids=ids, separator=separator, encoding=encoding)
+                notes += more
+        advance(1)
     if table is None:
         problems.raise_if_any()
         raise InputError("nodes: no table.")
