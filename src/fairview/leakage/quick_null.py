@@ -13,8 +13,6 @@ another: a channel that is alike among neighbours has a larger norm than its shu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,13 +22,13 @@ from fairview.data.adjacency import Adjacency
 from fairview.groups import UNKNOWN
 from fairview.leakage.exact_null import shuffled_correlations
 from fairview.leakage.fixed_vectors import FixedVectors, fixed_vectors
+from fairview.leakage.shuffled_products import Products, Standard, shuffled_products
 from fairview.progress import track
 from fairview.propagation.correlation import Codes
 from fairview.propagation.one_hop import one_hop
 from fairview.propagation.operators import Operator
 
 Array = npt.NDArray[np.float64]
-Standard = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]
 
 PROPAGATED = 10
@@ -40,8 +38,7 @@ TOLERANCE = 0.2
 """Standard deviations by which |correlation| or its growth may be off in any of the propagated shuffles."""
 
 _WIDTH = 32  # columns propagated at a time
-_ROWS = 1 << 14  # nodes whose products stay in the processor's cache
-_TOGETHER = 8  # shuffles multiplied at a time
+_ROWS = 1 << 12  # of them at a time: they stay in the processor's cache
 _ROUNDING = 1e-6  # a spread below this share of the values, or of what they were before propagation, is rounding
 _FLOOR = 0.01  # of its mean: no squared norm is taken to be less
 _RESOLUTION = 1e-5  # of a correlation in float32: a smaller spread is rounding
@@ -87,7 +84,7 @@ def quick_null(
         ratio = mean[varies] / spread[varies]
         standard = np.ascontiguousarray(((features[:, varies] - mean[varies]) / spread[varies]).T, dtype=np.float32)
         vectors = fixed_vectors(one_hop(adjacency, operator), codes, hops)
-        products = _products(standard, vectors, permutations, seed)
+        products = shuffled_products(standard, vectors, permutations, seed)
         rest = _propagated_norms(standard, adjacency, codes, operator, hops, min(PROPAGATED, permutations), seed)
         squared, true = _squared_norms(products, rest, vectors, ratio)
         along = products.contrast + ratio[:, None] * vectors.contrast.sum(axis=1)[:, None]
@@ -109,7 +106,7 @@ def quick_null(
 # --- the norms --------------------------------------------------------------------------------------------------------
 
 
-def _squared_norms(products: _Products, propagated: Array, vectors: FixedVectors, ratio: Array) -> tuple[Array, Array]:
+def _squared_norms(products: Products, propagated: Array, vectors: FixedVectors, ratio: Array) -> tuple[Array, Array]:
     """‖C S^h x‖² / σ² of every shuffle, as fitted, and that of the propagated ones, as it is.
 
     Args:
@@ -186,78 +183,3 @@ def _centred_squares(values: npt.NDArray[np.floating[Any]], known: Bools) -> Arr
         sums += wide.sum(axis=0)
         squares += np.einsum("nc,nc->c", wide, wide)
     return np.asarray(squares - sums**2 / known.sum())
-
-
-# --- the products -----------------------------------------------------------------------------------------------------
-
-
-class _Products(NamedTuple):
-    """Of all shuffles with the fixed vectors: Vᵀz (shuffles, hops + 1, d, G - 1), w·z and m·(z² - 1) (.., .., d)."""
-
-    contrast: Array
-    tilt: Array
-    weight: Array
-
-
-def _products(standard: Standard, vectors: FixedVectors, permutations: int, seed: int) -> _Products:
-    """Multiply; the vectors are shuffled, and not the channels.
-
-    They are shuffled back: (z shuffled) · v is z · (v shuffled by the inverse). In float32, with sums in float64 over
-    pieces: an error of about 1e-6 of a product's spread.
-    """
-    (d, n), (levels, _, contrasts) = standard.shape, vectors.contrast.shape
-    plain = np.concatenate([vectors.contrast, vectors.tilt[:, :, None]], axis=2).transpose(1, 0, 2).reshape(n, -1)
-    table, scale, place = _unit_columns(np.hstack([plain, vectors.weight.T]))
-    split = int((place < plain.shape[1]).sum())  # the columns before it meet z, those after it z² - 1
-    sums = np.zeros((permutations, d, len(scale)))
-    moved = np.empty((_ROWS, table.shape[1]), dtype=np.float32)
-    with track("Shuffling", total=permutations) as advance:
-        for start, inverses in _inverses(n, permutations, seed):
-            for first in range(0, n, _ROWS):
-                rows = slice(first, min(first + _ROWS, n))
-                piece = standard[:, rows]
-                squares = piece**2 - 1
-                block = moved[: rows.stop - first]
-                for number, inverse in enumerate(inverses, start):
-                    np.take(table, inverse[rows], axis=0, out=block, mode="clip")  # quicker than with a check
-                    sums[number][:, place[:split]] += piece @ block[:, :split]
-                    sums[number][:, place[split:]] += squares @ block[:, split : len(place)]
-            advance(len(inverses))
-    sums *= scale
-    both = sums[:, :, : plain.shape[1]].reshape(permutations, d, levels, contrasts + 1).transpose(0, 2, 1, 3)
-    return _Products(both[..., :-1], both[..., -1], sums[:, :, plain.shape[1] :].transpose(0, 2, 1))
-
-
-def _unit_columns(vectors: Array) -> tuple[Standard, Array, npt.NDArray[np.intp]]:
-    """The columns that vary, in units of their length about the mean; these lengths; and the columns' places.
-
-    A constant adds nothing to a product, since z and z² - 1 sum to 0. Rows have 2, 4, 8, ... numbers, so that few of
-    them lie in two lines of the processor's cache.
-    """
-    vectors = vectors - vectors.mean(axis=0)
-    scale = np.sqrt((vectors**2).sum(axis=0))
-    place = np.flatnonzero(scale > 0)
-    table = np.zeros((len(vectors), 1 << max(len(place) - 1, 1).bit_length()), dtype=np.float32)
-    table[:, : len(place)] = vectors[:, place] / scale[place]
-    return table, scale, place
-
-
-def _inverses(n: int, permutations: int, seed: int) -> Iterator[tuple[int, list[npt.NDArray[np.intp]]]]:
-    """The inverses of the shuffles of `shuffled_correlations`, some at a time, with the number of the first.
-
-    The next ones are drawn while the last ones are used: NumPy lets go of the interpreter meanwhile.
-    """
-    generator, numbers = np.random.default_rng(seed), np.arange(n)
-
-    def draw(count: int) -> list[npt.NDArray[np.intp]]:
-        inverses = [np.empty_like(numbers) for _ in range(count)]
-        for inverse in inverses:
-            inverse[generator.permutation(n)] = numbers
-        return inverses
-
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        drawn = pool.submit(draw, min(_TOGETHER, permutations))
-        for start in range(0, permutations, _TOGETHER):
-            inverses = drawn.result()
-            drawn = pool.submit(draw, max(min(_TOGETHER, permutations - start - _TOGETHER), 0))
-            yield start, inverses
