@@ -35,12 +35,18 @@ class Draw:
     adjacency: Adjacency
     codes: npt.NDArray[np.int16]
 
-    def test(self, shuffling: Any, *, operator: str, hops: int, seed: int) -> LeakTest:
+    def test(self, shuffling: Any, *, operator: Any, hops: int, seed: int) -> LeakTest:
         """Both tests have the same shuffles."""
         return leak_test(
-            self.features, self.adjacency, self.codes,
-            operator=Operator(kind=operator), hops=hops, permutations=PERMUTATIONS, seed=seed, shuffling=shuffling,
-        )  # type: ignore[arg-type]  # fmt: skip
+            self.features,
+            self.adjacency,
+            self.codes,
+            operator=Operator(kind=operator),
+            hops=hops,
+            permutations=PERMUTATIONS,
+            seed=seed,
+            shuffling=shuffling,
+        )
 
 
 def draw(nodes: int, degrees: str, seed: int, *, groups: int = 2) -> Draw:
