@@ -168,6 +168,14 @@ def test_a_channel_of_a_dataset_can_not_be_hidden(run):
     assert "hidden: 'Age' is a channel, and every model sees it. Drop it to ask what the links know." in outcome.err
 
 
+def test_quick_shuffles_can_be_asked_for(run, leaky):
+    outcome = run("audit", *leaky, "--permutations", 99, "--no-probes", "--shuffling", "quick")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.splitlines()[0] == "Message passing reveals sex in 1 of 4 columns: leak_strong."
+    assert "note: quick shuffles: in the 10 shuffles that were propagated for comparison, no correlation" in outcome.out
+    assert "(permutation test with 99 quick shuffles, 5 % level, " in outcome.out.splitlines()[-1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -178,6 +186,7 @@ def test_a_channel_of_a_dataset_can_not_be_hidden(run):
         (("german", "--operator", "max"), 2, "mean"),
         (("german", "--hops", "0"), 2, "hops"),
         (("german", "--permutations", "3"), 2, "permutations"),
+        (("german", "--shuffling", "fast"), 2, "quick"),
     ],
 )
 def test_wrong_use_is_explained(run, arguments, code, said):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import fairview as fv
-from fairview.leakage.leaks import check_permutations, leak_rule, leak_test, shuffled_correlations
+from fairview.leakage.exact_null import shuffled_correlations
+from fairview.leakage.leaks import check_permutations, leak_rule, leak_test
 from fairview.propagation.correlation import known_groups, sensitive_correlation
 from fairview.propagation.operators import Operator
 

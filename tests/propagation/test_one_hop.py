@@ -23,9 +23,11 @@ def test_a_hop_is_the_product_with_the_operators_matrix(kind, self_loops, direct
         weights = weights[first]
     adjacency, _ = Adjacency.from_pairs(source, target, num_nodes=40, directed=directed, weights=weights)
     operator = Operator(kind=kind, self_loops=self_loops)
-    values = rng.standard_normal((40, 3))
-    expected = operator.matrix(adjacency).toarray() @ values
-    np.testing.assert_allclose(one_hop(adjacency, operator)(values), expected, atol=1e-13)
+    values, matrix = rng.standard_normal((40, 3)), operator.matrix(adjacency).toarray()
+    hop = one_hop(adjacency, operator)
+    np.testing.assert_allclose(hop(values), matrix @ values, atol=1e-13)
+    np.testing.assert_allclose(hop.transposed(values), matrix.T @ values, atol=1e-13)
+    np.testing.assert_allclose(hop.squared.transposed(values), (matrix**2).T @ values, rtol=1e-12, atol=1e-13)
 
 
 def test_the_dtype_is_kept():

@@ -24,6 +24,10 @@ def audit(
     operator: Annotated[Literal["gcn", "mean", "sum"], typer.Option(help="How neighbours are averaged.")] = "gcn",
     hops: Annotated[int, typer.Option(help="How far channels are propagated.", min=1, max=10)] = 2,
     permutations: Annotated[int, typer.Option(help="Shuffles behind the p-values.", min=19)] = 500,
+    shuffling: Annotated[
+        Literal["auto", "exact", "quick"],
+        typer.Option(help="Propagate every shuffle, or use products that are nearly the same; auto: as the size asks."),
+    ] = "auto",
     no_probes: Annotated[
         bool, typer.Option("--no-probes", help="Leave out the probes, which take much of the time.")
     ] = False,
@@ -55,11 +59,12 @@ def audit(
 
         fairview audit bail-no-time --hidden TIME
 
+        fairview audit bail --shuffling quick --permutations 5000
+
         fairview audit runs/german --format json
     """
     import fairview.leakage.graph_audit as audits
     from fairview.outputs import check_folder
-    from fairview.runs.evidence import AUDIT_OUTPUTS, write_audit
 
     names = list(dict.fromkeys(hidden or ()))
     tables["drop"] = list(dict.fromkeys([*(tables["drop"] or ()), *names])) or None
@@ -68,6 +73,8 @@ def audit(
         raise InputError(f"{what}: holds several runs; audit one of them, such as {Path(what) / 'seed-1'}.")
     folder, inputs = out or run, options.inputs_of(tables)
     if folder is not None:
+        from fairview.runs.evidence import AUDIT_OUTPUTS  # it brings torch
+
         check_folder(folder, AUDIT_OUTPUTS, inputs=inputs, overwrite=force)
     if run is not None:
         from fairview.data.splits import with_default_split
@@ -85,6 +92,7 @@ def audit(
         operator=operator,
         hops=hops,
         permutations=permutations,
+        shuffling=shuffling,
         probes=not no_probes,
         hidden=hidden_columns(graph, names, data_dir, tables),
         seed=seed,
@@ -95,6 +103,8 @@ def audit(
             run, graph, model=model, of_graph=of_graph, probes=not no_probes, seed=seed, out=out, overwrite=force
         )
     elif out is not None:
+        from fairview.runs.evidence import write_audit  # it brings torch
+
         write_audit(out, document, inputs=inputs, overwrite=force)
     report = None if folder is None else report_or_say_why_not(folder, overwrite=force)
     if format is Format.JSON:

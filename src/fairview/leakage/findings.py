@@ -101,6 +101,7 @@ class GraphAudit:
         rule: when a channel is called leaking.
         level: chance of a false alarm per graph.
         permutations: shuffles behind the p-values.
+        shuffling: `exact` if each was propagated, `quick` if those of some channels were not.
         channels: in the graph's order.
         degree_correlation: what a constant channel would show, by hop.
         probes: by hop and kind.
@@ -120,6 +121,7 @@ class GraphAudit:
     rule: str
     level: float
     permutations: int
+    shuffling: str
     channels: tuple[ChannelFinding, ...]
     degree_correlation: Numbers | None
     probes: tuple[ProbeFinding, ...]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,17 @@ import numpy.typing as npt
 from fairview.arguments import require_number, require_seed, require_whole
 from fairview.data.graph import NodeGraph
 from fairview.data.graph_argument import require_graph
-from fairview.errors import InputError, did_you_mean
+from fairview.errors import InputError, did_you_mean, some
 from fairview.isolation import isolated
 from fairview.leakage.cross_validation import NORMAL_QUANTILE, SAMPLE, CrossValidated
 from fairview.leakage.findings import ChannelFinding, GraphAudit, ProbeFinding
 from fairview.leakage.hidden_columns import hidden_findings
 from fairview.leakage.label_leaks import label_leaks
-from fairview.leakage.leaks import LeakTest, check_permutations, leak_rule, leak_test
+from fairview.leakage.leaks import LeakTest, Shuffling, check_permutations, check_shuffling, leak_rule, leak_test
 from fairview.leakage.places import group_places
 from fairview.leakage.probe import PROBES, probe_auc
+from fairview.leakage.quick_null import PROPAGATED, TOLERANCE
+from fairview.leakage.sentences import plural
 from fairview.progress import track
 from fairview.propagation.correlation import Codes, group_correlation, known_groups, sensitive_correlation
 from fairview.propagation.one_hop import one_hop
@@ -46,6 +49,7 @@ def audit(
     operator: str | Operator = "gcn",
     hops: int = 2,
     permutations: int = 500,
+    shuffling: Shuffling = "auto",
     level: float = 0.05,
     innocuous: float = INNOCUOUS,
     probes: bool = True,
@@ -62,6 +66,8 @@ def audit(
         operator: `gcn`, `mean` or `sum`, or an `Operator` with its own number of self-loops.
         hops: L; channels are followed over 0 to L hops.
         permutations: shuffles behind the p-values.
+        shuffling: `exact` propagates every shuffle; `quick` multiplies them with vectors that are propagated once, and
+            propagates those of channels for which that is too coarse; `auto` is `exact` unless that takes long.
         level: chance of naming a leak in a graph that has none.
         innocuous: |correlation| below which a channel is harmless, whatever its p-value.
         probes: also train probes that read the sensitive attribute off X, S X, ...; they take most of the time.
@@ -78,6 +84,7 @@ def audit(
     require_graph(graph, "audit")
     chosen = _operator(operator)
     check_permutations(permutations, level)
+    check_shuffling(shuffling)
     require_whole(hops, "hops", least=1, most=MOST_HOPS)
     require_number(innocuous, "innocuous", correlation := "a correlation from 0 on, below 1")
     if not 0 <= innocuous < 1:
@@ -96,7 +103,12 @@ def audit(
     for _, _, auc in probed:
         if isinstance(auc, Undefined):
             undefined["probe"] = auc.reason  # it is about the groups or the channels, and the same for all
-    channels = _channels(graph, chosen, hops, codes, permutations, level, innocuous, seed, undefined)
+    channels, test = _channels(
+        graph, chosen, hops, codes, permutations, shuffling, level, innocuous, seed, undefined
+    )  # fmt: skip
+    quick = test is not None and bool(test.quick.any())
+    if test is not None:
+        notes += _shuffling_notes(graph, test)
     return GraphAudit(
         graph=_facts(graph),
         homophily=graph.homophily(),
@@ -104,9 +116,10 @@ def audit(
         operator=chosen.kind,
         self_loops=chosen.self_loops,
         hops=hops,
-        rule=leak_rule(level, innocuous, permutations),
+        rule=leak_rule(level, innocuous, permutations, quick=quick),
         level=level,
         permutations=permutations,
+        shuffling="quick" if quick else "exact",
         channels=channels,
         degree_correlation=degree,
         probes=tuple(ProbeFinding.of(_power(hop), hop, kind, auc) for hop, kind, auc in probed),
@@ -163,6 +176,25 @@ def _notes(graph: NodeGraph, degree: tuple[float, ...] | None, innocuous: float,
     return notes
 
 
+def _shuffling_notes(graph: NodeGraph, test: LeakTest) -> list[str]:
+    """How far quick shuffles are from exact ones; nothing if none was tried."""
+    if not test.error.any():
+        return []
+    tried = f"in the {PROPAGATED} shuffles that were propagated for comparison"
+    propagated = tuple(compress(graph.channels, ~test.quick))
+    notes = []
+    if test.quick.any():
+        off = f"{test.error[test.quick].max():.2g} standard deviations"
+        notes.append(f"quick shuffles: {tried}, no correlation and no growth was off by more than {off}")
+    if propagated:
+        which = f"{len(propagated):,} of {plural(len(graph.channels), 'channel')}"
+        notes.append(
+            f"all shuffles of {which} were propagated ({some(propagated)}): {tried}, quick ones were off by more than "
+            f"{TOLERANCE:g} standard deviations"
+        )
+    return notes
+
+
 # --- channels ---------------------------------------------------------------------------------------------------------
 
 
@@ -172,23 +204,24 @@ def _channels(
     hops: int,
     codes: Codes | None,
     permutations: int,
+    shuffling: Shuffling,
     level: float,
     innocuous: float,
     seed: int,
     undefined: dict[str, str],
-) -> tuple[ChannelFinding, ...]:
-    """What is known of each channel; a reason for missing intervals goes into `undefined`."""
+) -> tuple[tuple[ChannelFinding, ...], LeakTest | None]:
+    """What is known of each channel, and the test behind it; a reason for missing intervals goes into `undefined`."""
     is_sensitive = np.array([name in graph.sensitive_channels for name in graph.channels], dtype=np.bool_)
     facts: list[dict[str, Any]] = [
         {"name": name, "sensitive": bool(is_sensitive[j]), "constant": name in graph.constant_channels, "hops": hops}
         for j, name in enumerate(graph.channels)
     ]
     if codes is None:
-        return tuple(ChannelFinding(**each) for each in facts)
+        return tuple(ChannelFinding(**each) for each in facts), None
     correlation = sensitive_correlation(graph, operator, hops)
     test = leak_test(
         graph.features, graph.adjacency, codes,
-        operator=operator, hops=hops, permutations=permutations, seed=seed, tested=~is_sensitive,
+        operator=operator, hops=hops, permutations=permutations, seed=seed, shuffling=shuffling, tested=~is_sensitive,
     )  # fmt: skip
     leaking = test.leaking(correlation, level=level, innocuous=innocuous) & ~is_sensitive
     bounds = correlation_intervals(correlation, test, codes)
@@ -204,7 +237,7 @@ def _channels(
         measured = {name: tuple(values[:, j].tolist()) for name, values in by_hop.items()}
         untested = {"leak_p_value": None} if is_sensitive[j] else {}
         channels.append(ChannelFinding(**each | measured | untested, leaking=bool(leaking[j])))
-    return tuple(channels)
+    return tuple(channels), test
 
 
 def correlation_intervals(correlation: Array, test: LeakTest, codes: Codes) -> tuple[Array, Array] | Undefined:
@@ -240,7 +273,8 @@ def _degree_correlation(graph: NodeGraph, operator: Operator, hops: int, codes: 
 
 def _probe(graph: NodeGraph, operator: Operator, hops: int, codes: Codes, seed: int) -> list[Probed]:
     """(hop, kind, AUC) for each matrix and probe, the sensitive channels left out."""
-    values: npt.NDArray[Any] = graph.without_channels(graph.sensitive_channels).features.astype(np.float64)
+    kept = [name not in graph.sensitive_channels for name in graph.channels]
+    values: npt.NDArray[Any] = graph.features[:, kept].astype(np.float64)
     hop = one_hop(graph.adjacency, operator)
     probed: list[Probed] = []
     with track("Probing", total=(hops + 1) * len(PROBES)) as advance:

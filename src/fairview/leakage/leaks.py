@@ -11,7 +11,8 @@ Each is standardised by its mean and spread over the shuffles, t = (c - mean) / 
 channel at a hop is min(t of c_h, t of g_h): a strong association alone, or a growth that leads nowhere, is no leak. Its
 p-value is the share of shuffles whose largest statistic, over all channels and hops, is as large: the chance of a
 false alarm is the declared level per graph, not per channel. The unshuffled X counts as one of the shuffles, which
-makes the p-values exact, whatever the distribution of the channels.
+makes the p-values exact, whatever the distribution of the channels. On large graphs the shuffles are not propagated one
+by one: `quick_null` has their correlations up to a small, measured error, and the p-values are exact up to that.
 
 What the null does not cover: values that are alike among neighbours for reasons of their own (docs/audit.md).
 """
@@ -20,22 +21,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from fairview.arguments import require_number, require_whole
 from fairview.data.adjacency import Adjacency
-from fairview.errors import InputError
-from fairview.progress import track
-from fairview.propagation.correlation import Codes, group_correlation
-from fairview.propagation.one_hop import one_hop
+from fairview.errors import InputError, did_you_mean
+from fairview.leakage.exact_null import exact_work, shuffled_correlations
+from fairview.leakage.quick_null import quick_null
+from fairview.propagation.correlation import Codes
 from fairview.propagation.operators import Operator
 
 Array = npt.NDArray[np.float64]
 
-_BLOCK = 1 << 24  # numbers propagated at a time: 64 MB in float32
-_WIDTH = 256  # columns beyond which a wider block is no quicker
+Shuffling = Literal["auto", "exact", "quick"]
+SHUFFLINGS: tuple[Shuffling, ...] = get_args(Shuffling)
+
+MOST_EXACT_WORK = 20_000_000_000
+"""Multiplications of propagated shuffles up to which `auto` is `exact`: some twenty seconds."""
+
 _RESOLUTION = 1e-5  # smaller differences of a correlation or a statistic are float32's rounding
 
 
@@ -47,11 +53,15 @@ class LeakTest:
         p_value: of |correlation| at each hop, this channel and hop alone, shape (hops + 1, d).
         leak_p_value: of association and growth at hops 1..L, all channels and hops counted, shape (hops, d).
         spread: standard deviation of the signed correlation over the shuffles, shape (hops + 1, d).
+        quick: channels whose shuffles were not propagated one by one, shape (d,).
+        error: of the quick shuffles, in standard deviations, shape (d,); 0 if none was tried (`quick_null`).
     """
 
     p_value: Array
     leak_p_value: Array
     spread: Array
+    quick: npt.NDArray[np.bool_]
+    error: Array
 
     def leaking(self, correlation: Array, *, level: float, innocuous: float) -> npt.NDArray[np.bool_]:
         """`leak_rule` applied to correlations of shape (hops + 1, d): one verdict for each channel."""
@@ -61,13 +71,14 @@ class LeakTest:
         return np.asarray(harmless & betrays.any(axis=0))
 
 
-def leak_rule(level: float, innocuous: float, permutations: int) -> str:
-    """When exactly a channel is flagged, in one sentence."""
+def leak_rule(level: float, innocuous: float, permutations: int, *, quick: bool = False) -> str:
+    """When exactly a channel is flagged, in one sentence; `quick` if not all shuffles were propagated one by one."""
+    how = " (quick shuffles: products with vectors that are propagated once)" if quick else ""
     return (
         f"A channel is flagged if it is harmless in the table (|correlation| below {innocuous:g}, or p above {level:g} "
         f"for this channel alone), and if after some hop its |correlation| is {innocuous:g} or more and both it and "
         f"its growth since hop 0 are so large that at most {100 * level:g} % of {permutations:,} shuffles of the rows "
-        "of X before propagation match them in any channel at any hop."
+        f"of X before propagation match them in any channel at any hop{how}."
     )
 
 
@@ -80,6 +91,7 @@ def leak_test(
     hops: int,
     permutations: int,
     seed: int,
+    shuffling: Shuffling = "auto",
     tested: npt.NDArray[np.bool_] | None = None,
 ) -> LeakTest:
     """Shuffle, propagate, compare.
@@ -92,11 +104,23 @@ def leak_test(
         hops: L, 1 or more.
         permutations: number of shuffles.
         seed: of the shuffles.
+        shuffling: `exact` propagates every shuffle, `quick` only a few and those of channels that need it, `auto` is
+            `exact` up to `MOST_EXACT_WORK`.
         tested: which channels may leak, shape (d,); not those that hold the sensitive attribute. None: all.
     """
-    signed = shuffled_correlations(
-        features, adjacency, codes, operator=operator, hops=hops, permutations=permutations, seed=seed
-    )
+    d = features.shape[1]
+    if shuffling == "auto":
+        work = exact_work(adjacency, d, hops=hops, permutations=permutations)
+        shuffling = "exact" if work <= MOST_EXACT_WORK else "quick"
+    quick, error = np.zeros(d, dtype=np.bool_), np.zeros(d)
+    if shuffling == "exact":
+        signed = shuffled_correlations(
+            features, adjacency, codes, operator=operator, hops=hops, permutations=permutations, seed=seed
+        )
+    else:
+        signed, quick, error = quick_null(
+            features, adjacency, codes, operator=operator, hops=hops, permutations=permutations, seed=seed
+        )
     size = np.abs(signed)
     p_value = (size >= size[0] - _RESOLUTION).mean(axis=0)
     statistic = np.minimum(_standardised(size[:, 1:]), _standardised(size[:, 1:] - size[:, :1]))
@@ -104,41 +128,13 @@ def leak_test(
         statistic[:, :, ~tested] = -math.inf
     largest = statistic.max(axis=(1, 2), initial=-math.inf)[:, None, None]  # of each shuffle
     leak = (largest >= statistic[0] - _RESOLUTION).mean(axis=0)
-    return LeakTest(np.asarray(p_value), np.asarray(leak), signed.std(axis=0))
+    return LeakTest(np.asarray(p_value), np.asarray(leak), signed.std(axis=0), quick, error)
 
 
-def shuffled_correlations(
-    features: npt.NDArray[np.float32],
-    adjacency: Adjacency,
-    codes: Codes,
-    *,
-    operator: Operator,
-    hops: int,
-    permutations: int,
-    seed: int,
-) -> Array:
-    """Correlations at hops 0..L of X and of its shuffles, shape (1 + permutations, hops + 1, d); X itself comes first.
-
-    In float32: half the time, and an error of about 1e-6 against a spread of 1/sqrt(n).
-    """
-    n, d = features.shape
-    generator = np.random.default_rng(seed)
-    hop = one_hop(adjacency, operator, np.float32)
-    correlations = np.zeros((1 + permutations, hops + 1, d))
-    together = max(min(_BLOCK // max(n * d, 1), _WIDTH // max(d, 1)), 1)
-    with track("Shuffling", total=1 + permutations) as advance:
-        for start in range(0, 1 + permutations if d else 0, together):
-            count = min(together, 1 + permutations - start)
-            block = np.empty((n, count, d), dtype=np.float32)
-            for place in range(count):
-                block[:, place] = features[generator.permutation(n)] if start + place else features
-            values = block.reshape(n, count * d)
-            for number in range(hops + 1):
-                if number:
-                    values = hop(values)
-                correlations[start : start + count, number] = group_correlation(values, codes).reshape(count, d)
-            advance(count)
-    return correlations
+def check_shuffling(shuffling: str) -> None:
+    """One of the ways to shuffle."""
+    if shuffling not in SHUFFLINGS:
+        raise InputError(f"shuffling: no '{shuffling}'.{did_you_mean(str(shuffling), SHUFFLINGS)}")
 
 
 def check_permutations(permutations: int, level: float) -> None:

@@ -102,7 +102,8 @@ def hidden_sentence(document: AuditJSON) -> str:
 def rule_sentence(document: AuditJSON) -> str:
     """When a column is flagged, for everybody; `leak_rule` has the details."""
     level = "" if document["level"] is None else f", {100 * document['level']:g} % level"
-    shuffles = "" if document["permutations"] is None else f" with {plural(document['permutations'], 'shuffle')}"
+    word = "quick shuffle" if document.get("shuffling") == "quick" else "shuffle"
+    shuffles = "" if document["permutations"] is None else f" with {plural(document['permutations'], word)}"
     return (
         "A column is flagged if it is harmless in the table but clearly tied to the sensitive attribute after message "
         f"passing (permutation test{shuffles}{level}, corrected for testing many columns and hops)."

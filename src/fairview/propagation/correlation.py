@@ -10,6 +10,7 @@ import numpy.typing as npt
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError
 from fairview.groups import UNKNOWN
+from fairview.progress import track
 from fairview.propagation.one_hop import one_hop
 from fairview.propagation.operators import Operator
 
@@ -49,9 +50,11 @@ def sensitive_correlation(graph: NodeGraph, operator: Operator = _GCN, hops: int
     by_hop = [group_correlation(values, codes)]
     if hops:
         hop = one_hop(graph.adjacency, operator)
-        for _ in range(hops):
-            values = hop(values)
-            by_hop.append(group_correlation(values, codes))
+        with track("Propagating", total=hops) as advance:
+            for _ in range(hops):
+                values = hop(values)
+                by_hop.append(group_correlation(values, codes))
+                advance(1)
     return np.array(by_hop)
 
 

@@ -11,7 +11,7 @@ of the time of the matrix `Operator.matrix`, which takes longer than the product
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,30 @@ from fairview.propagation.operators import Operator
 Values = npt.NDArray[np.floating[Any]]
 
 
-def one_hop(adjacency: Adjacency, operator: Operator, dtype: npt.DTypeLike = np.float64) -> Callable[[Values], Values]:
+@dataclass(frozen=True)
+class Hop:
+    """The function X -> S X, as the links with a factor each and what a node keeps of itself, shape (n, 1)."""
+
+    moving: sparse.csr_array | sparse.csc_array
+    staying: Values
+
+    def __call__(self, values: Values) -> Values:
+        moved: Values = self.moving @ values
+        moved += self.staying * values
+        return moved
+
+    @property
+    def transposed(self) -> Hop:
+        """X -> Sᵀ X."""
+        return Hop(self.moving.T, self.staying)
+
+    @property
+    def squared(self) -> Hop:
+        """X -> (S∘S) X, each entry of S squared; links and diagonal never meet in one entry."""
+        return Hop(self.moving.power(2), self.staying**2)
+
+
+def one_hop(adjacency: Adjacency, operator: Operator, dtype: npt.DTypeLike = np.float64) -> Hop:
     """The function X -> S X for X of the given dtype, shape (n, columns); the same S as `operator.matrix(adjacency)`.
 
     Example:
@@ -48,11 +71,4 @@ def one_hop(adjacency: Adjacency, operator: Operator, dtype: npt.DTypeLike = np.
         weights *= left[links.indices]
         diagonal *= left
     moving = sparse.csr_array((weights.astype(dtype), links.indices, links.indptr), shape=links.shape)
-    staying = diagonal.astype(dtype)[:, None]
-
-    def hop(values: Values) -> Values:
-        moved: Values = moving @ values
-        moved += staying * values
-        return moved
-
-    return hop
+    return Hop(moving, diagonal.astype(dtype)[:, None])

@@ -129,6 +129,26 @@ def test_numbers_in_frames_meet_texts_in_csv(read, frame):
     assert pairs(read(edges=frame)) == CHAIN
 
 
+@pytest.mark.parametrize("kind", [pl.Int8, pl.UInt32, pl.Int64, pl.UInt64])
+def test_integers_are_the_ids_that_are_written_like_them(read, refusal, kind):
+    """007 and +1 are other ids than 7 and 1; so it was when integers were matched as texts."""
+    people = "id,age,sex,ok\n1,20,f,0\n7,30,m,1\n007,40,f,1\n+1,50,m,0\nx,20,f,1\n"
+    frame = pl.DataFrame({"source": [1, 7, 1], "target": [7, 1, 7]}, schema={"source": kind, "target": kind})
+    assert pairs(read(people, frame)) == [("1", "7")]
+    strange = pl.DataFrame({"source": [1, 8], "target": [7, 1]}, schema={"source": kind, "target": kind})
+    assert refusal(people, strange) == (
+        "edges: 1 of 2 edges point to ids that nodes.csv does not have ('8'). "
+        "Add these nodes, or pass drop_unknown=True."
+    )
+
+
+def test_the_largest_and_the_smallest_integers_are_ids_too(read):
+    largest, smallest = 2**64 - 1, -(2**63)
+    people = f"id,age,sex,ok\n{largest},20,f,0\n{smallest},30,m,1\n5,40,f,1\n"
+    frame = {"source": pl.Series([largest], dtype=pl.UInt64), "target": pl.Series([smallest], dtype=pl.Int64)}
+    assert pairs(read(people, pl.DataFrame(frame))) == [(str(smallest), str(largest))]
+
+
 @pytest.mark.parametrize(
     ("frame", "message"),
     [

@@ -91,14 +91,15 @@ def _is_numeric(kind: pl.DataType) -> bool:
     return kind in (pl.Boolean, pl.Null) or kind.is_numeric()
 
 
-def places(texts: pl.Series, values: Sequence[str]) -> pl.Series:
+def places(texts: pl.Series, values: Sequence[str] | pl.Series) -> pl.Series:
     """The place of each text among the values, null where it is none of them.
 
     Example:
         >>> places(pl.Series(["b", "c", None]), ["a", "b"]).to_list()
         [1, None, None]
     """
-    return texts.replace_strict(list(values), list(range(len(values))), default=None, return_dtype=pl.Int64)
+    known = pl.Series(values, dtype=pl.String)
+    return texts.replace_strict(known, pl.arange(len(known), eager=True), default=None, return_dtype=pl.Int64)
 
 
 @dataclass(frozen=True)

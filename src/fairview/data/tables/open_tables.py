@@ -16,6 +16,7 @@ from fairview.data.tables.edges import Pairs, end_columns, match_nodes, read_edg
 from fairview.data.tables.recipe import Recipe
 from fairview.data.tables.roles import id_order, read_ids
 from fairview.errors import InputError, Problems, quoted
+from fairview.progress import track
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 Ends = tuple[str, str]
@@ -138,23 +139,27 @@ def open_tables(
     read_edges = partial(read_edge_table, separator=separator, encoding=encoding)
     new = known = edge_table = known_edges = None
     id_column = id
-    with problems.collecting():  # a table whose ids are a problem may have others
-        new = ColumnReader(read(nodes, name="nodes"), Place(None), problems, tuple(missing_values), by_recipe)
-        id_column = _id_column(new.table, id, notes)
-        new = _ordered(new, id_column)
-    if context is not None:
-        with problems.collecting():
-            known = ColumnReader(read(context, name="context"), Place(None), problems, tuple(missing_values), by_recipe)
-            known = _ordered(known, _id_column(known.table, id, notes))
-    ids = _all_ids(new, known, problems)
-    if edges is not None:
-        with problems.collecting():
-            edge_table, more = read_edges(edges, ids=ids, name="edges")
-            notes += more
-    if context_edges is not None:
-        with problems.collecting():
-            known_edges, more = read_edges(context_edges, ids=ids, name="context_edges")
-            notes += more
+    with track("Reading tables", total=2) as advance:
+        with problems.collecting():  # a table whose ids are a problem may have others
+            new = ColumnReader(read(nodes, name="nodes"), Place(None), problems, tuple(missing_values), by_recipe)
+            id_column = _id_column(new.table, id, notes)
+            new = _ordered(new, id_column)
+        if context is not None:
+            with problems.collecting():
+                table = read(context, name="context")
+                known = ColumnReader(table, Place(None), problems, tuple(missing_values), by_recipe)
+                known = _ordered(known, _id_column(known.table, id, notes))
+        ids = _all_ids(new, known, problems)
+        advance(1)
+        if edges is not None:
+            with problems.collecting():
+                edge_table, more = read_edges(edges, ids=ids, name="edges")
+                notes += more
+        if context_edges is not None:
+            with problems.collecting():
+                known_edges, more = read_edges(context_edges, ids=ids, name="context_edges")
+                notes += more
+        advance(1)
     if new is None:
         problems.raise_if_any()
         raise InputError("nodes: no table.")
@@ -177,7 +182,7 @@ def _ordered(reader: ColumnReader, id_column: str | None) -> ColumnReader:
     ids = read_ids(reader.table, id_column)
     order = id_order(ids)
     table = Table(reader.table.name, reader.table.frame[order], reader.table.sha256)
-    return replace(reader, table=table, place=Place(tuple(ids[k] for k in order.tolist())))
+    return replace(reader, table=table, place=Place(tuple(map(ids.__getitem__, order.tolist()))))
 
 
 def _all_ids(new: ColumnReader | None, known: ColumnReader | None, problems: Problems) -> tuple[str, ...] | None:
@@ -202,4 +207,4 @@ def _all_ids(new: ColumnReader | None, known: ColumnReader | None, problems: Pro
         )
         return None
     every = (*(ids or ()), *others)
-    return tuple(every[k] for k in id_order(every).tolist())
+    return tuple(map(every.__getitem__, id_order(every).tolist()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -21,7 +20,7 @@ from fairview.groups import UNKNOWN
 from fairview.offered import is_offered
 
 _NOT_KNOWN = {*LOOKS_MISSING, "unknown", "unlabelled", "unlabeled", "missing", "pending", "undecided"}
-_WHOLE = re.compile(r"0|[1-9][0-9]*")
+_WHOLE = "^(?:0|[1-9][0-9]*)$"
 
 
 def read_ids(table: Table, column: str) -> tuple[str, ...]:
@@ -47,15 +46,16 @@ def read_ids(table: Table, column: str) -> tuple[str, ...]:
     if len(repeated):
         rows = np.flatnonzero(texts.is_duplicated().to_numpy())
         raise InputError(f"{where}: {len(repeated):,} ids occur more than once: {quoted(repeated)} ({place(rows)}).")
-    return tuple(texts)
+    return tuple(texts.to_list())
 
 
 def id_order(ids: tuple[str, ...]) -> npt.NDArray[np.intp]:
     """The order in which a graph keeps its nodes, whatever the order of the file: whole numbers by size, else texts."""
-    if not all(_WHOLE.fullmatch(value) for value in ids):
+    texts = pl.Series(ids, dtype=pl.String)
+    if not texts.str.contains(_WHOLE).all():
         return np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.intp)
     if max(map(len, ids), default=0) < 19:
-        return np.argsort(np.array(ids, dtype=np.int64), kind="stable")
+        return np.argsort(texts.cast(pl.Int64).to_numpy(), kind="stable")
     return np.array(sorted(range(len(ids)), key=lambda row: (len(ids[row]), ids[row])), dtype=np.intp)
 
 
