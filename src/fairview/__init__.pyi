@@ -32,6 +32,7 @@ from fairview.leakage.model_audit import audit_model as audit_model
 from fairview.methods.constant import Constant as Constant
 from fairview.methods.contract import Facts as Facts
 from fairview.methods.edits import EDITS as EDITS
+from fairview.methods.ensemble import Ensemble as Ensemble
 from fairview.methods.estimator import Estimator as Estimator
 from fairview.methods.evaluate import evaluate as evaluate
 from fairview.methods.evaluate import evaluate_scores as evaluate_scores
