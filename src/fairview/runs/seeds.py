@@ -16,6 +16,7 @@ from fairview.data.graph import NodeGraph
 from fairview.errors import FairviewError
 from fairview.locks import folder_lock
 from fairview.machine import available_cores
+from fairview.methods.ensemble import Ensemble
 from fairview.methods.estimator import Estimator
 from fairview.methods.network_method import NetworkMethod
 from fairview.runs.run import EpochNotice, train_run
@@ -60,7 +61,9 @@ def _train_all(
     notice: EpochNotice | None,
     done: Callable[[int], None] | None,
 ) -> list[dict[str, Any]]:
-    single = all(isinstance(m, NetworkMethod) and m.thread_count(graph) == 1 for m in models.values())
+    single = all(
+        isinstance(model, NetworkMethod | Ensemble) and model.thread_count(graph) == 1 for model in models.values()
+    )
     workers = min(available_cores(), len(models))
     results: dict[int, dict[str, Any]] = {}
     if not single or workers < 2:

@@ -1,0 +1,246 @@
+"""How far does the same seed move on another machine, and what tames it?
+
+python -m benchmarks.stability                     all graphs and methods: docs/results/stability.csv, and the tables
+python -m benchmarks.stability --graphs german --methods fairvgnn
+python -m benchmarks.stability table               the tables of docs/stability.md, from what was measured
+
+Other machines are imitated in processes of their own, by what their environment tells the libraries:
+
+    own       the kernels that this machine picks
+    avx2      ATEN_CPU_CAPABILITY=avx2: torch as on a processor with AVX2
+    default   ATEN_CPU_CAPABILITY=default: torch without AVX
+    old       default, and numpy, OpenBLAS, oneDNN and the C library without AVX2 and FMA
+
+For each seed: the largest score change, and how far AUC and gaps range over the four. Beside it what re-runs with
+perturbed last bits predict (`fairview train --stability`), and the spread over seeds. All numbers are of the test split
+and in percent, but for scores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+OUT = Path("docs/results/stability.csv")
+MACHINES: Mapping[str, Mapping[str, str]] = {
+    "own": {},
+    "avx2": {"ATEN_CPU_CAPABILITY": "avx2"},
+    "default": {"ATEN_CPU_CAPABILITY": "default"},
+    "old": {
+        "ATEN_CPU_CAPABILITY": "default",
+        "OPENBLAS_CORETYPE": "Nehalem",
+        "ONEDNN_MAX_CPU_ISA": "SSE41",
+        "NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3 AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL",
+        "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4,-AVX512F",
+    },
+}
+METHODS = {
+    "german": (
+        "fairvgnn", "fairvgnn x5", "fairvgnn x10", "fairgnn", "fairgnn x5", "fairgnn x10", "nifty", "vanilla",
+        "edits", "masking", "parity", "exponentiated-gradient", "logistic-regression", "gradient-boosting",
+    ),
+    "bail": ("fairvgnn", "vanilla", "parity", "logistic-regression", "gradient-boosting"),
+}  # fmt: skip
+SEEDS = {"german": 10, "bail": 3}
+RERUNS = {"german": 5, "bail": 3}
+ELSEWHERE = {"default": 4}
+"""Ensembles take long: on other machines than this one they have so many seeds, and none where none is named."""
+
+FIXED = ("parity", "exponentiated-gradient", "logistic-regression", "gradient-boosting")
+"""Methods whose seed makes no difference."""
+
+SHOWN = {"auc": "AUC", "statistical_parity_gap": "SP gap", "equal_opportunity_gap": "EO gap"}
+FIELDS = ("graph", "method", "seed", "machine", "capability", "largest_score_change", "flipped_share", *SHOWN)
+
+
+def make(name: str, graph: Any, graph_name: str, seed: int) -> Any:
+    """A method as `fairview train` makes it; `x5` is an ensemble of five."""
+    import fairview as fv
+    from fairview.methods.encoder_spec import unfitted
+    from fairview.methods.presets import default_preset, preset_settings
+    from fairview.methods.registry import METHODS as KNOWN
+
+    method, _, members = name.partition(" x")
+    settings = preset_settings(default_preset(graph_name, "gcn"), graph_name, "gcn") if method == "fairvgnn" else {}
+    model: Any = unfitted(KNOWN[method].method, settings, encoder="gcn", seed=seed, graph=graph)
+    return fv.Ensemble(model, members=int(members), seed=seed) if members else model
+
+
+def seeds_of(name: str, seeds: int, machine: str) -> range:
+    if " x" in name and machine != "own":
+        return range(1, min(seeds, ELSEWHERE.get(machine, 0)) + 1)
+    return range(1, 2 if name in FIXED else seeds + 1)
+
+
+def train_all(graph_name: str, methods: Sequence[str], seeds: int, machine: str, folder: Path) -> None:
+    """In a process with an environment of its own: the scores of every method and seed, as .npy files."""
+    import fairview as fv
+
+    graph = fv.load_dataset(graph_name)
+    trained: dict[str, Any] = {}  # a larger ensemble holds the members of a smaller one
+    for name in methods:
+        for seed in seeds_of(name, seeds, machine):
+            model = make(name, graph, graph_name, seed)
+            for one in model.unfitted_members() if isinstance(model, fv.Ensemble) else [model]:
+                key = f"{type(one).__name__} {getattr(one, 'seed', 0)}"
+                if key not in trained:
+                    trained[key] = one.fit(graph)
+            if isinstance(model, fv.Ensemble):
+                model.adopt([trained[f"{type(one).__name__} {one.seed}"] for one in model.unfitted_members()])
+            np.save(folder / f"{name} {seed}.npy", model.predict_proba(graph)[:, 1])
+
+
+def measure(graph_name: str, methods: Sequence[str], seeds: int, reruns: int) -> list[dict[str, Any]]:
+    """A line for each method, seed and machine; each re-run stands for a machine, too."""
+    import fairview as fv
+    from fairview.runs.last_bits import Rerun
+
+    graph = fv.load_dataset(graph_name)
+    lines = []
+    with tempfile.TemporaryDirectory() as place:
+
+        def run_on(machine: str) -> str:
+            """The CPU capability that torch says it has."""
+            folder = Path(place) / machine
+            folder.mkdir()
+            asked = json.dumps([graph_name, list(methods), seeds, machine, str(folder)])
+            command = [sys.executable, "-W", "ignore", "-m", "benchmarks.stability", "process", asked]
+            environment = os.environ | MACHINES[machine]
+            done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+            print(f"{graph_name}: {machine} is done", file=sys.stderr, flush=True)
+            return done.stdout.split()[-1]
+
+        with ThreadPoolExecutor(2) as pool:
+            capability = dict(zip(MACHINES, pool.map(run_on, MACHINES), strict=True))
+        for name in methods:
+            for seed in seeds_of(name, seeds, "own"):
+                files = {machine: Path(place) / machine / f"{name} {seed}.npy" for machine in MACHINES}
+                scores = {machine: np.load(path) for machine, path in files.items() if path.exists()}
+                if seed == 1 and " x10" not in name:
+                    model = make(name, graph, graph_name, seed)
+                    for number in range(1, reruns + 1):
+                        fitted = Rerun(seed, number).fit(model, graph)
+                        scores[f"rerun {number}"] = fitted.predict_proba(graph)[:, 1]
+                for machine, each in scores.items():
+                    line = {"graph": graph_name, "method": name, "seed": seed, "machine": machine}
+                    line |= {"capability": capability.get(machine, capability["own"])}
+                    lines.append(line | compared(each, scores["own"], graph))
+            print(f"{graph_name}: {name} is done", file=sys.stderr, flush=True)
+    return lines
+
+
+def compared(scores: Any, reference: Any, graph: Any) -> dict[str, float]:
+    """Score changes against the machine's own, and the metrics."""
+    import fairview as fv
+
+    found: Any = fv.evaluate_scores(scores, graph)
+    change: dict[str, Any] = {"largest_score_change": float(abs(scores - reference).max())}
+    change |= {"flipped_share": float(((scores > 0.5) != (reference > 0.5)).mean())}
+    return change | {name: float(found[name]) for name in SHOWN}
+
+
+def tables(lines: Sequence[Mapping[str, str]]) -> str:
+    """Markdown: what machines do beside what re-runs predict, and what averaging does to both spreads."""
+    parts = []
+    for graph in dict.fromkeys(line["graph"] for line in lines):
+        rows = [line for line in lines if line["graph"] == graph]
+        methods = list(dict.fromkeys(line["method"] for line in rows))
+        head = [
+            "method",
+            "seeds",
+            "score",
+            "decisions",
+            *SHOWN.values(),
+            "re-runs: score",
+            "decisions",
+            *SHOWN.values(),
+        ]
+        parts += [f"**{graph}: seed by seed, machines and re-runs**", "", _row(head), _row(["---"] * len(head))]
+        for method in methods:
+            of_method = [line for line in rows if line["method"] == method]
+            machines = [line for line in of_method if line["machine"] in MACHINES]
+            first = [line for line in of_method if line["seed"] == "1" and line["machine"] not in MACHINES]
+            own = [line for line in of_method if line["seed"] == "1" and line["machine"] == "own"]
+            count = len({line["seed"] for line in machines})
+            cells = [method, str(count), *_moves(machines)]
+            parts.append(_row([*cells, *(_moves(first + own) if first else ["–"] * (2 + len(SHOWN)))]))
+        varied = [method for method in methods if len({r["seed"] for r in rows if r["method"] == method}) > 2]
+        head = ["method", *(f"{short}, {what}" for short in SHOWN.values() for what in ("mean", "seeds", "machines"))]
+        parts += ["", f"**{graph}: spread over seeds and over machines**", "", _row(head), _row(["---"] * len(head))]
+        for method in varied:
+            cells = [method]
+            for metric in SHOWN:
+                by_seed: dict[str, list[float]] = {}
+                for line in rows:
+                    if line["method"] == method and line["machine"] in ("own", "default"):
+                        by_seed.setdefault(line["seed"], []).append(100 * float(line[metric]))
+                own_values = [values[0] for values in by_seed.values()]
+                pairs = [values for values in by_seed.values() if len(values) > 1]
+                over_machines = float(np.mean([max(values) - min(values) for values in pairs]))
+                cells += [f"{np.mean(own_values):.1f}", f"{np.std(own_values, ddof=1):.1f}", f"{over_machines:.1f}"]
+            parts.append(_row(cells))
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _moves(lines: Sequence[Mapping[str, str]]) -> list[str]:
+    """Largest score change and share of flipped decisions; the widest range of each metric within a seed."""
+    cells = [f"{max(float(line['largest_score_change']) for line in lines):.1g}"]
+    cells += [f"{100 * max(float(line['flipped_share']) for line in lines):.1f}"]
+    for metric in SHOWN:
+        by_seed: dict[str, list[float]] = {}
+        for line in lines:
+            by_seed.setdefault(line["seed"], []).append(100 * float(line[metric]))
+        cells.append(f"{max(max(values) - min(values) for values in by_seed.values()):.1f}")
+    return cells
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def main() -> int:
+    """Measure and print, or print again what was measured."""
+    if sys.argv[1:2] == ["process"]:
+        import torch
+
+        graph_name, methods, seeds, machine, folder = json.loads(sys.argv[2])
+        train_all(graph_name, methods, seeds, machine, Path(folder))
+        print(torch.backends.cpu.get_cpu_capability())
+        return 0
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", nargs="?", choices=["table"])
+    parser.add_argument("--graphs", nargs="+", choices=list(METHODS), default=list(METHODS))
+    parser.add_argument("--methods", nargs="+")
+    parser.add_argument("--seeds", type=int)
+    parser.add_argument("--reruns", type=int)
+    parser.add_argument("--out", type=Path, default=OUT)
+    asked = parser.parse_args()
+    if asked.what != "table":
+        lines: list[dict[str, Any]] = []
+        for graph in asked.graphs:
+            methods = asked.methods or METHODS[graph]
+            lines += measure(graph, methods, asked.seeds or SEEDS[graph], asked.reruns or RERUNS[graph])
+            asked.out.parent.mkdir(parents=True, exist_ok=True)
+            with asked.out.open("w", newline="", encoding="utf-8") as stream:
+                writer = csv.DictWriter(stream, FIELDS, lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(lines)
+    with asked.out.open(encoding="utf-8") as stream:
+        print(tables(list(csv.DictReader(stream))))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
