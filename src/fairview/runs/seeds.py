@@ -90,11 +90,13 @@ def _train_all(
 def _train(task: Task, graph: NodeGraph) -> dict[str, Any] | FairviewError:
     """In a worker. When the parent ends it, after Ctrl-C or an error, it keeps its best state before it goes."""
     _, model, folder, resume = task
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         result = train_run(model, graph, folder, resume=resume)
     except FairviewError as error:
         return error
+    finally:
+        signal.signal(signal.SIGTERM, before)  # a worker that waits for work has nothing to keep
     if result["interrupted"]:
         sys.exit()
     return result

@@ -67,10 +67,11 @@ class Stability(BaseModel):
         """For the report, the model card and the table of `train`."""
         how = f"{self.reruns:,} re-run{'' if self.reruns == 1 else 's'} with perturbed last bits"
         if not self.moves:
-            most = f", and no score by more than {_rounded_up(self.largest_score_change)}"
+            change = self.largest_score_change
+            scores = f", and no score by more than {_rounded_up(change)}" if change else " and no score"
             return (
                 f"Another machine should give the same decisions for the same seed: in {how} no decision changed"
-                f"{most if self.largest_score_change else ' and no score'}."
+                f"{scores}."
             )
         split = "test" if "test" in self.metrics else next(iter(self.metrics), "")
         spoken = [
