@@ -1,6 +1,7 @@
 """How far does the same seed move on another machine, and what tames it?
 
-python -m benchmarks.stability                     all graphs and methods: docs/results/stability.csv, and the tables
+python -m benchmarks.stability                     all graphs and methods: docs/results/stability.csv, and the tables;
+                                                   what runs/stability holds is not trained again
 python -m benchmarks.stability --graphs german --methods fairvgnn
 python -m benchmarks.stability table               the tables of docs/stability.md, from what was measured
 
@@ -24,7 +25,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 
 OUT = Path("docs/results/stability.csv")
+SCORES = Path("runs/stability")
 MACHINES: Mapping[str, Mapping[str, str]] = {
     "own": {},
     "avx2": {"ATEN_CPU_CAPABILITY": "avx2"},
@@ -60,7 +61,12 @@ ELSEWHERE = {"default": 4}
 FIXED = ("parity", "exponentiated-gradient", "logistic-regression", "gradient-boosting")
 """Methods whose seed makes no difference."""
 
-SHOWN = {"auc": "AUC", "statistical_parity_gap": "SP gap", "equal_opportunity_gap": "EO gap"}
+SHOWN = {
+    "auc": "AUC",
+    "balanced_accuracy": "bal. ACC",
+    "statistical_parity_gap": "SP gap",
+    "equal_opportunity_gap": "EO gap",
+}
 FIELDS = ("graph", "method", "seed", "machine", "capability", "largest_score_change", "flipped_share", *SHOWN)
 
 
@@ -78,6 +84,9 @@ def make(name: str, graph: Any, graph_name: str, seed: int) -> Any:
 
 
 def seeds_of(name: str, seeds: int, machine: str) -> range:
+    """Re-runs are of seed 1, and of ensembles of ten there are none."""
+    if machine.startswith("rerun"):
+        return range(1, 1 if name.endswith(" x10") else 2)
     if " x" in name and machine != "own":
         return range(1, min(seeds, ELSEWHERE.get(machine, 0)) + 1)
     return range(1, 2 if name in FIXED else seeds + 1)
@@ -85,58 +94,59 @@ def seeds_of(name: str, seeds: int, machine: str) -> range:
 
 def train_all(graph_name: str, methods: Sequence[str], seeds: int, machine: str, folder: Path) -> None:
     """In a process with an environment of its own: the scores of every method and seed, as .npy files."""
-    import fairview as fv
+    import torch
 
-    graph = fv.load_dataset(graph_name)
-    trained: dict[str, Any] = {}  # a larger ensemble holds the members of a smaller one
-    for name in methods:
-        for seed in seeds_of(name, seeds, machine):
-            model = make(name, graph, graph_name, seed)
-            for one in model.unfitted_members() if isinstance(model, fv.Ensemble) else [model]:
-                key = f"{type(one).__name__} {getattr(one, 'seed', 0)}"
-                if key not in trained:
-                    trained[key] = one.fit(graph)
-            if isinstance(model, fv.Ensemble):
-                model.adopt([trained[f"{type(one).__name__} {one.seed}"] for one in model.unfitted_members()])
-            np.save(folder / f"{name} {seed}.npy", model.predict_proba(graph)[:, 1])
-
-
-def measure(graph_name: str, methods: Sequence[str], seeds: int, reruns: int) -> list[dict[str, Any]]:
-    """A line for each method, seed and machine; each re-run stands for a machine, too."""
     import fairview as fv
     from fairview.runs.last_bits import Rerun
 
     graph = fv.load_dataset(graph_name)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "capability.txt").write_text(torch.backends.cpu.get_cpu_capability())
+    trained: dict[str, Any] = {}  # a larger ensemble holds the members of a smaller one
+    for name in methods:
+        for seed in seeds_of(name, seeds, machine):
+            path = folder / f"{name} {seed}.npy"
+            if path.exists():
+                continue
+            model = make(name, graph, graph_name, seed)
+            if machine.startswith("rerun"):
+                model = Rerun(seed, int(machine.split()[1])).fit(model, graph)
+            elif isinstance(model, fv.Ensemble):
+                members = {f"{type(one).__name__} {one.seed}": one for one in model.unfitted_members()}
+                trained |= {key: one.fit(graph) for key, one in members.items() if key not in trained}
+                model.adopt([trained[key] for key in members])
+            else:
+                model.fit(graph)
+            np.save(path, model.predict_proba(graph)[:, 1])
+
+
+def measure(
+    graph_name: str, methods: Sequence[str], seeds: int, reruns: int, folder: Path, workers: int
+) -> list[dict[str, Any]]:
+    """A line for each method, seed and machine; each re-run stands for a machine, too."""
+    import fairview as fv
+
+    machines = [*MACHINES, *(f"rerun {number}" for number in range(1, reruns + 1))]
+
+    def run_on(machine: str) -> None:
+        asked = json.dumps([graph_name, list(methods), seeds, machine, str(folder / graph_name / machine)])
+        command = [sys.executable, "-W", "ignore", "-m", "benchmarks.stability", "process", asked]
+        subprocess.run(command, env=os.environ | MACHINES.get(machine, {}), check=True)
+        print(f"{graph_name}: {machine} is done", file=sys.stderr, flush=True)
+
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(run_on, machines))
+    graph = fv.load_dataset(graph_name)
     lines = []
-    with tempfile.TemporaryDirectory() as place:
-
-        def run_on(machine: str) -> str:
-            """The CPU capability that torch says it has."""
-            folder = Path(place) / machine
-            folder.mkdir()
-            asked = json.dumps([graph_name, list(methods), seeds, machine, str(folder)])
-            command = [sys.executable, "-W", "ignore", "-m", "benchmarks.stability", "process", asked]
-            environment = os.environ | MACHINES[machine]
-            done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
-            print(f"{graph_name}: {machine} is done", file=sys.stderr, flush=True)
-            return done.stdout.split()[-1]
-
-        with ThreadPoolExecutor(2) as pool:
-            capability = dict(zip(MACHINES, pool.map(run_on, MACHINES), strict=True))
-        for name in methods:
-            for seed in seeds_of(name, seeds, "own"):
-                files = {machine: Path(place) / machine / f"{name} {seed}.npy" for machine in MACHINES}
-                scores = {machine: np.load(path) for machine, path in files.items() if path.exists()}
-                if seed == 1 and " x10" not in name:
-                    model = make(name, graph, graph_name, seed)
-                    for number in range(1, reruns + 1):
-                        fitted = Rerun(seed, number).fit(model, graph)
-                        scores[f"rerun {number}"] = fitted.predict_proba(graph)[:, 1]
-                for machine, each in scores.items():
+    for name in methods:
+        for seed in seeds_of(name, seeds, "own"):
+            own = np.load(folder / graph_name / "own" / f"{name} {seed}.npy")
+            for machine in machines:
+                place = folder / graph_name / machine
+                if seed in seeds_of(name, seeds, machine):
                     line = {"graph": graph_name, "method": name, "seed": seed, "machine": machine}
-                    line |= {"capability": capability.get(machine, capability["own"])}
-                    lines.append(line | compared(each, scores["own"], graph))
-            print(f"{graph_name}: {name} is done", file=sys.stderr, flush=True)
+                    line |= {"capability": (place / "capability.txt").read_text()}
+                    lines.append(line | compared(np.load(place / f"{name} {seed}.npy"), own, graph))
     return lines
 
 
@@ -213,11 +223,8 @@ def _row(cells: Iterable[str]) -> str:
 def main() -> int:
     """Measure and print, or print again what was measured."""
     if sys.argv[1:2] == ["process"]:
-        import torch
-
         graph_name, methods, seeds, machine, folder = json.loads(sys.argv[2])
         train_all(graph_name, methods, seeds, machine, Path(folder))
-        print(torch.backends.cpu.get_cpu_capability())
         return 0
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="?", choices=["table"])
@@ -225,13 +232,16 @@ def main() -> int:
     parser.add_argument("--methods", nargs="+")
     parser.add_argument("--seeds", type=int)
     parser.add_argument("--reruns", type=int)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--scores", type=Path, default=SCORES)
     parser.add_argument("--out", type=Path, default=OUT)
     asked = parser.parse_args()
     if asked.what != "table":
         lines: list[dict[str, Any]] = []
         for graph in asked.graphs:
             methods = asked.methods or METHODS[graph]
-            lines += measure(graph, methods, asked.seeds or SEEDS[graph], asked.reruns or RERUNS[graph])
+            counts = asked.seeds or SEEDS[graph], asked.reruns or RERUNS[graph]
+            lines += measure(graph, methods, *counts, asked.scores, asked.workers)
             asked.out.parent.mkdir(parents=True, exist_ok=True)
             with asked.out.open("w", newline="", encoding="utf-8") as stream:
                 writer = csv.DictWriter(stream, FIELDS, lineterminator="\n")

@@ -15,7 +15,8 @@ ROOT = Path(__file__).parents[2]
 
 
 def line(method: str, seed: int, machine: str, gap: float, **changes: float) -> dict[str, str]:
-    numbers = {"largest_score_change": 0.0, "flipped_share": 0.0, "auc": 0.7, "equal_opportunity_gap": 0.1} | changes
+    numbers = {"largest_score_change": 0.0, "flipped_share": 0.0, "auc": 0.7, "balanced_accuracy": 0.6} | changes
+    numbers |= {"equal_opportunity_gap": 0.1}
     told = {"graph": "g", "method": method, "seed": str(seed), "machine": machine, "capability": "AVX2"}
     return told | {name: str(value) for name, value in (numbers | {"statistical_parity_gap": gap}).items()}
 
@@ -30,8 +31,8 @@ def test_ranges_are_taken_within_a_seed_and_the_widest_is_shown():
         line("m", 3, "own", 0.20),
     ]
     printed = stability.tables(lines).splitlines()
-    assert "| m | 3 | 0.03 | 1.0 | 0.0 | 5.0 | 0.0 | 0.05 | 2.0 | 0.0 | 6.0 | 0.0 |" in printed
-    assert "| m | 70.0 | 0.0 | 0.0 | 20.0 | 10.0 | 3.5 | 10.0 | 0.0 | 0.0 |" in printed
+    assert "| m | 3 | 0.03 | 1.0 | 0.0 | 0.0 | 5.0 | 0.0 | 0.05 | 2.0 | 0.0 | 0.0 | 6.0 | 0.0 |" in printed
+    assert "| m | 70.0 | 0.0 | 0.0 | 60.0 | 0.0 | 0.0 | 20.0 | 10.0 | 3.5 | 10.0 | 0.0 | 0.0 |" in printed
 
 
 def test_methods_are_made_as_train_makes_them():
@@ -58,6 +59,6 @@ def test_the_machines_own_kernels_are_among_those_compared():
 @pytest.mark.slow
 def test_a_small_measurement_runs_from_end_to_end(tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
-    found = stability.measure("german", ["parity"], 1, 1)
+    found = stability.measure("german", ["parity"], 1, 1, tmp_path, 1)
     assert [row["machine"] for row in found] == [*stability.MACHINES, "rerun 1"]
     assert np.isfinite([row["auc"] for row in found]).all()

@@ -36,13 +36,6 @@ SEEDS_APART = 1000
 """Between the seeds of two neighbouring ensembles, and the most members that one has."""
 
 
-class _AsItsMembers:
-    """Whether members need each node's group at prediction; the class itself does not know."""
-
-    def __get__(self, ensemble: Ensemble | None, kind: type) -> bool:
-        return ensemble is not None and needs_group(inner_unfitted(kind, ensemble.get_params(deep=False)))
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
 class Ensemble(Estimator):
     """Several models of one method that differ in their seed; the score of a node is the mean of theirs.
@@ -56,7 +49,7 @@ class Ensemble(Estimator):
 
     Args:
         model: a registered method by name, a class, or an unfitted instance, which keeps its settings and its encoder.
-            It needs a parameter `seed`, which is replaced.
+            It needs a parameter `seed`, which is replaced, and must not need the group at prediction.
         members: how many models.
         model_settings: parameters of a model that was not given as an instance.
         encoder: of a model that has one; by default its own. A module of your own begins each member with its weights.
@@ -76,7 +69,6 @@ class Ensemble(Estimator):
         [2000, 2001, 2002]
     """
 
-    group_at_prediction: ClassVar[bool] = _AsItsMembers()  # type: ignore[assignment]
     search_space: ClassVar[Mapping[str, Sequence[Any]]] = {"members": (5, 10)}
 
     model: str | type | Estimator = field(default="fairvgnn", kw_only=False)
@@ -139,8 +131,12 @@ class Ensemble(Estimator):
 
     @classmethod
     def check_together(cls, settings: Mapping[str, Any]) -> None:
-        inner_unfitted(cls, settings)
-        model = settings.get("model", cls.model)
+        inner, model = inner_unfitted(cls, settings), settings.get("model", cls.model)
+        if needs_group(inner):
+            raise InputError(
+                f"Ensemble: model={model!r}: it needs each node's group to predict. Align the mean score instead: "
+                "GroupThresholds with model='ensemble'."
+            )
         if "seed" not in inner_fields(cls, model):
             raise InputError(f"Ensemble: model={model!r}: it has no seed, so that all members would be the same.")
 
