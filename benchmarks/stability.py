@@ -12,9 +12,10 @@ Other machines are imitated in processes of their own, by what their environment
     default   ATEN_CPU_CAPABILITY=default: torch without AVX
     old       default, and numpy, OpenBLAS, oneDNN and the C library without AVX2 and FMA
 
-For each seed: the largest score change, and how far AUC and gaps range over the four. Beside it what re-runs with
+For each seed: the largest score change, and how far AUC and gaps range over the machines. Beside it what re-runs with
 perturbed last bits predict (`fairview train --stability`), and the spread over seeds. All numbers are of the test split
-and in percent, but for scores.
+and in percent, but for scores. The SP gap "at the base rate" is that of another threshold: as large a share of all
+nodes gets a yes as has a positive label in training. It tells models apart that say yes to everybody.
 """
 
 from __future__ import annotations
@@ -63,11 +64,17 @@ FIXED = ("parity", "exponentiated-gradient", "logistic-regression", "gradient-bo
 
 SHOWN = {
     "auc": "AUC",
-    "balanced_accuracy": "bal. ACC",
+    "balanced_accuracy": "balanced accuracy",
     "statistical_parity_gap": "SP gap",
     "equal_opportunity_gap": "EO gap",
 }
-FIELDS = ("graph", "method", "seed", "machine", "capability", "largest_score_change", "flipped_share", *SHOWN)
+AT_BASE_RATE = "statistical_parity_gap_at_base_rate"
+MOVES = ("auc", "statistical_parity_gap", "equal_opportunity_gap")
+FIELDS = (
+    *("graph", "method", "seed", "machine", "capability", "largest_score_change", "flipped_share"),
+    *SHOWN,
+    AT_BASE_RATE,
+)
 
 
 def make(name: str, graph: Any, graph_name: str, seed: int) -> Any:
@@ -84,8 +91,8 @@ def make(name: str, graph: Any, graph_name: str, seed: int) -> Any:
 
 
 def seeds_of(name: str, seeds: int, machine: str) -> range:
-    """Re-runs are of seed 1, and of ensembles of ten there are none."""
-    if machine.startswith("rerun"):
+    """Two re-runs are of every seed, the others of seed 1, and of ensembles of ten there are none."""
+    if machine.startswith("rerun") and (" x" in name or machine not in ("rerun 1", "rerun 2")):
         return range(1, 1 if name.endswith(" x10") else 2)
     if " x" in name and machine != "own":
         return range(1, min(seeds, ELSEWHERE.get(machine, 0)) + 1)
@@ -157,63 +164,69 @@ def compared(scores: Any, reference: Any, graph: Any) -> dict[str, float]:
     found: Any = fv.evaluate_scores(scores, graph)
     change: dict[str, Any] = {"largest_score_change": float(abs(scores - reference).max())}
     change |= {"flipped_share": float(((scores > 0.5) != (reference > 0.5)).mean())}
+    share = float(graph.labels[graph.split("train") & graph.labelled].mean())
+    at_base_rate: Any = fv.evaluate_scores(scores, graph, threshold=float(np.quantile(scores, 1 - share)))
+    change |= {AT_BASE_RATE: float(at_base_rate["statistical_parity_gap"])}
     return change | {name: float(found[name]) for name in SHOWN}
 
 
 def tables(lines: Sequence[Mapping[str, str]]) -> str:
-    """Markdown: what machines do beside what re-runs predict, and what averaging does to both spreads."""
+    """Markdown: what machines do beside what re-runs predict, and what averaging does to the spreads."""
     parts = []
     for graph in dict.fromkeys(line["graph"] for line in lines):
         rows = [line for line in lines if line["graph"] == graph]
         methods = list(dict.fromkeys(line["method"] for line in rows))
-        head = [
-            "method",
-            "seeds",
-            "score",
-            "decisions",
-            *SHOWN.values(),
-            "re-runs: score",
-            "decisions",
-            *SHOWN.values(),
-        ]
-        parts += [f"**{graph}: seed by seed, machines and re-runs**", "", _row(head), _row(["---"] * len(head))]
+        head = ["method", "seeds", "score", "decisions", *(SHOWN[metric] for metric in MOVES)]
+        parts += [f"**{graph}: machines / re-runs**", "", _row(head), _row(["---"] * len(head))]
         for method in methods:
             of_method = [line for line in rows if line["method"] == method]
             machines = [line for line in of_method if line["machine"] in MACHINES]
-            first = [line for line in of_method if line["seed"] == "1" and line["machine"] not in MACHINES]
-            own = [line for line in of_method if line["seed"] == "1" and line["machine"] == "own"]
+            reruns = [line for line in of_method if line["machine"] == "own" or line["machine"].startswith("rerun")]
+            pairs = zip(_moves(machines), _moves(reruns), strict=True)
             count = len({line["seed"] for line in machines})
-            cells = [method, str(count), *_moves(machines)]
-            parts.append(_row([*cells, *(_moves(first + own) if first else ["–"] * (2 + len(SHOWN)))]))
-        varied = [method for method in methods if len({r["seed"] for r in rows if r["method"] == method}) > 2]
-        head = ["method", *(f"{short}, {what}" for short in SHOWN.values() for what in ("mean", "seeds", "machines"))]
-        parts += ["", f"**{graph}: spread over seeds and over machines**", "", _row(head), _row(["---"] * len(head))]
-        for method in varied:
-            cells = [method]
-            for metric in SHOWN:
-                by_seed: dict[str, list[float]] = {}
-                for line in rows:
-                    if line["method"] == method and line["machine"] in ("own", "default"):
-                        by_seed.setdefault(line["seed"], []).append(100 * float(line[metric]))
-                own_values = [values[0] for values in by_seed.values()]
-                pairs = [values for values in by_seed.values() if len(values) > 1]
-                over_machines = float(np.mean([max(values) - min(values) for values in pairs]))
-                cells += [f"{np.mean(own_values):.1f}", f"{np.std(own_values, ddof=1):.1f}", f"{over_machines:.1f}"]
-            parts.append(_row(cells))
+            parts.append(_row([method, str(count), *(f"{one} / {other}" for one, other in pairs)]))
+        parts += ["", f"**{graph}: mean ± spread over seeds (range over machines)**", ""]
+        columns = {**SHOWN, AT_BASE_RATE: "SP gap at the base rate"}
+        parts += [_row(["method", *columns.values()]), _row(["---"] * (1 + len(columns)))]
+        for method in methods:
+            of_method = [line for line in rows if line["method"] == method]
+            parts.append(_row([method, *(_spread(of_method, metric) for metric in columns)]))
         parts.append("")
     return "\n".join(parts)
 
 
+def _by_seed(lines: Iterable[Mapping[str, str]], metric: str) -> list[list[float]]:
+    """The values of each seed, in percent; seeds with a single one are left out."""
+    values: dict[str, list[float]] = {}
+    for line in lines:
+        values.setdefault(line["seed"], []).append(100 * float(line[metric]))
+    return [each for each in values.values() if len(each) > 1]
+
+
 def _moves(lines: Sequence[Mapping[str, str]]) -> list[str]:
-    """Largest score change and share of flipped decisions; the widest range of each metric within a seed."""
+    """The largest score change and share of flipped decisions; of each metric the mean range of a seed, and the widest.
+
+    Means are over three machines, or over the run and two re-runs, so that they can be compared.
+    """
+    if len({line["machine"] for line in lines}) < 2:
+        return ["–"] * (2 + len(MOVES))
     cells = [f"{max(float(line['largest_score_change']) for line in lines):.1g}"]
     cells += [f"{100 * max(float(line['flipped_share']) for line in lines):.1f}"]
-    for metric in SHOWN:
-        by_seed: dict[str, list[float]] = {}
-        for line in lines:
-            by_seed.setdefault(line["seed"], []).append(100 * float(line[metric]))
-        cells.append(f"{max(max(values) - min(values) for values in by_seed.values()):.1f}")
+    three = [line for line in lines if line["machine"] in ("own", "default", "old", "rerun 1", "rerun 2")]
+    for metric in MOVES:
+        mean = np.mean([max(values) - min(values) for values in _by_seed(three, metric)])
+        widest = max(max(values) - min(values) for values in _by_seed(lines, metric))
+        cells.append(f"{mean:.1f} ({widest:.1f})")
     return cells
+
+
+def _spread(lines: Sequence[Mapping[str, str]], metric: str) -> str:
+    """Mean and standard deviation over seeds on this machine; the mean range between this machine and `default`."""
+    own = [100 * float(line[metric]) for line in lines if line["machine"] == "own"]
+    pairs = _by_seed((line for line in lines if line["machine"] in ("own", "default")), metric)
+    over_machines = float(np.mean([max(values) - min(values) for values in pairs]))
+    over_seeds = f" ± {np.std(own, ddof=1):.1f}" if len(own) > 1 else ""
+    return f"{np.mean(own):.1f}{over_seeds} ({over_machines:.1f})"
 
 
 def _row(cells: Iterable[str]) -> str:

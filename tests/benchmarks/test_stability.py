@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 def line(method: str, seed: int, machine: str, gap: float, **changes: float) -> dict[str, str]:
     numbers = {"largest_score_change": 0.0, "flipped_share": 0.0, "auc": 0.7, "balanced_accuracy": 0.6} | changes
-    numbers |= {"equal_opportunity_gap": 0.1}
+    numbers |= {"equal_opportunity_gap": 0.1, stability.AT_BASE_RATE: gap}
     told = {"graph": "g", "method": method, "seed": str(seed), "machine": machine, "capability": "AVX2"}
     return told | {name: str(value) for name, value in (numbers | {"statistical_parity_gap": gap}).items()}
 
@@ -31,8 +31,9 @@ def test_ranges_are_taken_within_a_seed_and_the_widest_is_shown():
         line("m", 3, "own", 0.20),
     ]
     printed = stability.tables(lines).splitlines()
-    assert "| m | 3 | 0.03 | 1.0 | 0.0 | 0.0 | 5.0 | 0.0 | 0.05 | 2.0 | 0.0 | 0.0 | 6.0 | 0.0 |" in printed
-    assert "| m | 70.0 | 0.0 | 0.0 | 60.0 | 0.0 | 0.0 | 20.0 | 10.0 | 3.5 | 10.0 | 0.0 | 0.0 |" in printed
+    still, gap = "0.0 (0.0) / 0.0 (0.0)", "20.0 ± 10.0 (3.5)"
+    assert f"| m | 3 | 0.03 / 0.05 | 1.0 / 2.0 | {still} | 3.5 (5.0) / 6.0 (6.0) | {still} |" in printed
+    assert f"| m | 70.0 ± 0.0 (0.0) | 60.0 ± 0.0 (0.0) | {gap} | 10.0 ± 0.0 (0.0) | {gap} |" in printed
 
 
 def test_methods_are_made_as_train_makes_them():
