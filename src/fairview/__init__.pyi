@@ -32,6 +32,7 @@ from fairview.leakage.model_audit import audit_model as audit_model
 from fairview.methods.constant import Constant as Constant
 from fairview.methods.contract import Facts as Facts
 from fairview.methods.edits import EDITS as EDITS
+from fairview.methods.ensemble import Ensemble as Ensemble
 from fairview.methods.estimator import Estimator as Estimator
 from fairview.methods.evaluate import evaluate as evaluate
 from fairview.methods.evaluate import evaluate_scores as evaluate_scores
@@ -61,6 +62,8 @@ from fairview.report.figures.figure import Figure as Figure
 from fairview.report.figures.registry import FigureEntry as FigureEntry
 from fairview.report.figures.registry import register_figure as register_figure
 from fairview.report.model_card import write_card as write_card
+from fairview.runs.stability import measure_stability as measure_stability
+from fairview.runs.stability_document import Stability as Stability
 from fairview.study.comparison import Comparison as Comparison
 from fairview.study.comparison import compare as compare
 from fairview.tuning.tune import tune as tune

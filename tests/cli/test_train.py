@@ -461,3 +461,85 @@ def test_a_sensitive_attribute_with_one_value_is_refused(run, tmp_path, tables, 
     outcome = run("train", *own, "--out", tmp_path / "a")
     assert outcome.code == 1
     assert "train: the sensitive attribute 'sex' has fewer than two groups." in outcome.err
+
+
+# --- ensembles and stability ------------------------------------------------------------------------------------------
+
+
+def test_an_ensemble_is_trained_saved_and_reported_like_any_other(run, tmp_path):
+    out = tmp_path / "a"
+    outcome = run("train", "german", *QUICK, "--ensemble", 2, "--seed", 3, "--out", out)
+    assert outcome.code == 0
+    assert "ensemble of 2 × FairVGNN" in outcome.out
+    record = json.loads((out / "run.json").read_text())
+    assert (record["method"], record["seed"], record["parameters"]["model"]) == ("ensemble", 3, "fairvgnn")
+    assert record["parameters"]["model_settings"]["epochs"] == 3
+    assert record["parameters"]["encoder"] == "gcn"
+    assert set(record["keep_probability"]) == set(fv.load_dataset("german").channels)
+    assert [member.seed for member in fv.load_model(out).members_] == [3000, 3001]
+    assert fv.verify(out, fv.load_dataset("german")).ok
+    again = run("train", "german", *QUICK, "--ensemble", 2, "--seed", 3, "--out", out, "--resume", "--format", "json")
+    assert (
+        json.loads(again.out)["metrics"]["test"]["auc"] == json.loads((out / "metrics.json").read_text())["test"]["auc"]
+    )
+
+
+def test_every_seed_is_an_ensemble_of_its_own(run, tmp_path, one_core):
+    outcome = run("train", "german", *QUICK, "--ensemble", 2, "--seeds", 2, "--out", tmp_path / "a")
+    assert outcome.code == 0
+    for seed in (1, 2):
+        members = fv.load_model(tmp_path / "a" / f"seed-{seed}").members_
+        assert [member.seed for member in members] == [1000 * seed, 1000 * seed + 1]
+
+
+def test_an_ensemble_of_an_encoder_of_ones_own(run, tmp_path, monkeypatch):
+    (tmp_path / "ownencoder.py").write_text(
+        "from torch_geometric.nn import GCNConv\n\ndef make(channels):\n    return GCNConv(channels, 4)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    own = ("--method", "vanilla", "--set", "epochs=2", "--encoder", "ownencoder:make", "--no-report")
+    arguments = ("train", "german", *own, "--ensemble", 2, "--out", tmp_path / "a")
+    assert run(*arguments).code == 0
+    assert run(*arguments, "--resume").code == 0
+
+
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [
+        (
+            "logistic-regression",
+            "error: Ensemble: model='logistic-regression': it has no seed, so that all members would be the same.\n",
+        ),
+        (
+            "sklearn.linear_model:LogisticRegression",
+            "error: --ensemble 2: sklearn.linear_model._logistic:LogisticRegression is not registered, so that it "
+            "could not be saved.\n",
+        ),
+    ],
+)
+def test_what_cannot_be_averaged_is_said_before_the_training(run, tmp_path, method, message):
+    outcome = run("train", "german", "--method", method, "--ensemble", 2, "--out", tmp_path / "a")
+    assert outcome.code == 1
+    assert outcome.err == message
+    assert not (tmp_path / "a").exists()
+
+
+def test_stability_is_measured_beside_the_run_and_said(run, tmp_path):
+    out = tmp_path / "a"
+    arguments = ("train", "german", *QUICK, "--stability", 2, "--out", out)
+    outcome = run(*arguments)
+    assert outcome.code == 0
+    assert "Another machine should give the same decisions" in " ".join(outcome.out.split())
+    told = json.loads(run(*arguments, "--resume", "--format", "json").out)
+    assert told["stability"] == json.loads((out / "stability.json").read_text())
+    assert told["stability"]["reruns"] == 2
+    assert told["notes"][-1].startswith("Another machine should give the same decisions")
+
+
+def test_stability_of_several_seeds_is_told_seed_by_seed(run, tmp_path, one_core):
+    arguments = ("train", "german", *QUICK, "--seeds", 2, "--stability", 1, "--out", tmp_path / "a")
+    told = json.loads(run(*arguments, "--format", "json").out)
+    assert set(told["stability"]) == {"1", "2"}
+    assert (tmp_path / "a" / "seed-2" / "stability.json").exists()
+    assert [note[:7] for note in told["notes"][-2:]] == ["Seed 1:", "Seed 2:"]

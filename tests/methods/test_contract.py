@@ -42,7 +42,10 @@ NO_LINKS = (
 )
 """Methods that look at no links, whatever their settings."""
 
-INSIDE = {"group-thresholds": {"model": "vanilla", "model_settings": {"epochs": 3, "hidden": 4}}}
+INSIDE = {
+    "ensemble": {"model": "vanilla", "model_settings": {"epochs": 3, "hidden": 4}, "members": 2},
+    "group-thresholds": {"model": "vanilla", "model_settings": {"epochs": 3, "hidden": 4}},
+}
 """Methods around a model: one with encoder and seed is the hardest to carry."""
 
 SMALL = {
@@ -269,7 +272,8 @@ WRONG = {
     "max_iterations": [0],
     "inverse_penalty": [0.0, float("inf"), float("nan")],
     "sensitive_channels": [None],
-    "model": ["no-such-method", "os:system", "group-thresholds"],
+    "model": ["no-such-method", "os:system"],
+    "members": [0, 10**4, 2.0],
     "map": ["linear"],
     "relaxation": [-0.1, 1.5, float("nan")],
     "gap": ["equalized_odds"],

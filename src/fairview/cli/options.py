@@ -57,8 +57,8 @@ MethodOption = Annotated[
     str,
     typer.Option(
         help="parity, fairvgnn, vanilla, nifty, edits, fairgnn, masking, exponentiated-gradient, group-thresholds, "
-        "threshold-optimizer, gradient-boosting, logistic-regression, constant, one that an installed package "
-        "announces, or a class of your own as package.module:Class.",
+        "ensemble, threshold-optimizer, gradient-boosting, logistic-regression, constant, one that an installed "
+        "package announces, or a class of your own as package.module:Class.",
         autocompletion=_method_names,
     ),
 ]

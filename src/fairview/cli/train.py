@@ -41,6 +41,13 @@ def train(
     ] = None,
     seed: Annotated[int, typer.Option(help="Of everything random.", min=0)] = 1,
     seeds: Annotated[int | None, typer.Option(help="Train seeds 1 to N instead.", min=1)] = None,
+    ensemble: Annotated[
+        int | None, typer.Option(help="Average the scores of N models that differ in their seed.", min=1, max=1000)
+    ] = None,
+    stability: Annotated[
+        int | None,
+        typer.Option(help="Re-run N times with perturbed last bits: what may another machine give?", min=1, max=1000),
+    ] = None,
     out: Annotated[Path, typer.Option(help="The run folder to write.")] = Path("runs/latest"),
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an unfinished run.")] = False,
     force: options.Force = False,
@@ -69,6 +76,10 @@ def train(
 
         fairview train german --set epochs=50 --set clamp_threshold=0.5 --out runs/short
 
+        fairview train german --ensemble 10 --out runs/german-10
+
+        fairview train german --stability 5 --out runs/german-stability
+
         fairview train german --method mypackage.mymodule:MyMethod --out runs/mine
     """
     from fairview.data.few import few_nodes
@@ -82,23 +93,32 @@ def train(
     entry = resolve_method(method)
     graph = chosen_graph(dataset, data_dir, tables)
     make = _maker(entry, encoder, preset, dataset, setting or [], graph)
+    words = entry.words
+    if ensemble is not None:
+        entry, make = _ensembles(entry, make, ensemble)
+        words = f"ensemble of {ensemble} × {words}"
     for warning in few_nodes(with_default_split(graph)[0]):
         typer.echo(f"warning: {printable(warning)}", err=True)
-    with terminable(f"what is finished is kept; go on with --resume --out {out}"), folder_lock(out):
+    kept = "an ensemble is kept when all its members are trained" if ensemble else "what is finished is kept"
+    with terminable(f"{kept}; go on with --resume --out {out}"), folder_lock(out):
         if seeds is None:
-            with track_live(f"{entry.words} on {graph.provenance.source}") as update:
+            with track_live(f"{words} on {graph.provenance.source}") as update:
                 result = train_run(make(seed), graph, out, resume=resume, overwrite=force, notice=_live(update))
         else:
             result = _several(make, graph, out, seeds, resume, force)
+        folders = {seed: out} if seeds is None else {n: out / f"seed-{n}" for n in range(1, seeds + 1)}
+        if stability is not None and not result["interrupted"]:
+            _add_stability(result, make, graph, folders, _loader(entry, encoder), stability)
         if not no_report and not result["interrupted"]:
-            folders = [out] if seeds is None else [out / f"seed-{number}" for number in range(1, seeds + 1)]
             together = None if seeds is None else out
-            report = report_runs(folders, graph, _loader(entry, encoder), together=together, overwrite=force)
+            report = report_runs(
+                list(folders.values()), graph, _loader(entry, encoder), together=together, overwrite=force
+            )
             result |= {} if report is None else {"report": str(report)}
     if format is Format.JSON:
         print_json(result)
     else:
-        _print_result(entry.words, graph, result, several=seeds is not None)
+        _print_result(words, graph, result, several=seeds is not None)
     if result.get("interrupted"):
         typer.echo(f"interrupted: the best state so far is saved; go on with --resume --out {out}", err=True)
         raise typer.Exit(130)
@@ -159,6 +179,49 @@ def _maker(
 
     make(1)
     return make
+
+
+def _ensembles(entry: MethodEntry, make: Maker, members: int) -> tuple[MethodEntry, Maker]:
+    """The entry of ensembles, and a function from seeds to ensembles of what `make` makes."""
+    from fairview.methods.ensemble import Ensemble
+    from fairview.methods.registry import METHODS
+    from fairview.methods.settings import check_settings
+
+    if entry.name not in METHODS:
+        raise InputError(f"--ensemble {members}: {entry.name} is not registered, so that it could not be saved.")
+
+    def make_ensemble(seed: int) -> Any:
+        settings = Ensemble(make(seed), members=members, seed=seed).plain_params()
+        check_settings(Ensemble, settings)
+        return Ensemble(**settings)
+
+    make_ensemble(1)
+    return METHODS["ensemble"], make_ensemble
+
+
+def _add_stability(
+    result: dict[str, Any],
+    make: Maker,
+    graph: NodeGraph,
+    folders: dict[int, Path],
+    load: Callable[[Path], Any],
+    reruns: int,
+) -> None:
+    """Measured for each run and written beside it; said in the result's notes."""
+    from fairview.progress import track
+    from fairview.runs.stability import stability_of_run
+
+    measured = {}
+    with track("Re-runs with perturbed last bits", total=reruns * len(folders)) as advance:
+        for seed, folder in folders.items():
+            measured[seed] = stability_of_run(folder, make(seed), load(folder), graph, reruns=reruns, done=advance)
+    documents = {str(seed): found.model_dump(mode="json") for seed, found in measured.items()}
+    alone = [str(folder) for folder in folders.values()] == [result["run"]]
+    result["stability"] = next(iter(documents.values())) if alone else documents
+    result["notes"] = [
+        *result["notes"],
+        *(f"{'' if alone else f'Seed {seed}: '}{found.sentence}" for seed, found in measured.items()),
+    ]
 
 
 def _loader(entry: MethodEntry, encoder: str) -> Callable[[Path], Any]:

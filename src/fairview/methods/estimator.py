@@ -53,6 +53,8 @@ class Estimator(ABC):
     facts_: Facts
     group_at_prediction: ClassVar[bool] = False
     """Whether `predict_proba` needs each node's sensitive group."""
+    last_bits_matter: ClassVar[bool] = True
+    """Whether training computes with the features; trees only compare them, alike on every machine."""
     search_space: ClassVar[Mapping[str, Sequence[Any]]] = {}
     """Values worth trying, by parameter; empty where there is nothing to tune."""
     threshold_: float = 0.5

@@ -15,6 +15,7 @@ _KINDS = {
     dict: "a dictionary",
     tuple: "a tuple",
     list: "a list",
+    type: "a class",
     collections.abc.Callable: "a function",
 }
 _BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}

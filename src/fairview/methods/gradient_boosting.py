@@ -44,6 +44,7 @@ class GradientBoosting(Estimator):
         sensitive_channels: False leaves the channels of the sensitive attribute out.
     """
 
+    last_bits_matter: ClassVar[bool] = False
     search_space: ClassVar[Mapping[str, Sequence[Any]]] = {
         "trees": (50, 100, 200),
         "learning_rate": (0.03, 0.1),

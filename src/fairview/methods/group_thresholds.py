@@ -16,20 +16,23 @@ from torch import nn
 
 from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
-from fairview.errors import FairviewError, InputError, quoted
+from fairview.errors import InputError, quoted
 from fairview.groups import UNKNOWN
 from fairview.log import note
 from fairview.methods.contract import Facts, Probabilities, groups_like, require_fitted
 from fairview.methods.estimator import Estimator, require_like
 from fairview.methods.group_maps import Knots, cut, moved_by_quantiles, moved_by_shift, quantile_knots
+from fairview.methods.inner_model import (
+    PASSED_ON,
+    check_inner_saveable,
+    inner_fields,
+    inner_unfitted,
+    with_inner_by_name,
+)
 from fairview.methods.parameters import Seed, Share, Threads
-from fairview.methods.registry import METHODS, name_of, settings_of
-from fairview.methods.settings import check_settings, settings_model
+from fairview.methods.settings import check_settings
 from fairview.nn.encoders import EncoderKind
 from fairview.training.state import State
-
-PASSED_ON = ("encoder", "device", "threads", "seed")
-"""Parameters that the inner model gets if it has them."""
 
 _PREFIX = "model."
 
@@ -87,7 +90,7 @@ class GroupThresholds(Estimator):
     def fit(self, graph: NodeGraph) -> Self:
         check_settings(type(self), self.get_params(deep=False))
         graph, notes = with_default_split(graph)
-        model = _unfitted(self.get_params(deep=False)).fit(graph)
+        model = inner_unfitted(type(self), self.get_params(deep=False)).fit(graph)
         scores = np.asarray(model.predict_proba(graph), dtype=np.float64)[:, 1]
         rows = self._rows(graph)
         known = rows & (graph.sensitive != UNKNOWN)
@@ -146,29 +149,20 @@ class GroupThresholds(Estimator):
 
     @classmethod
     def check_together(cls, settings: Mapping[str, Any]) -> None:
-        _unfitted(settings)
+        inner_unfitted(cls, settings)
 
     @classmethod
     def idle_parameters(cls, settings: Mapping[str, Any]) -> frozenset[str]:
-        known = _parameters(settings.get("model", cls.model))
+        known = inner_fields(cls, settings.get("model", cls.model))
         return frozenset(name for name in PASSED_ON if name not in known)
 
     def plain_params(self) -> dict[str, Any]:
-        values = self.get_params(deep=False)
-        if not isinstance(self.model, str):
-            inner = settings_of(self.model)
-            values |= {name: inner.pop(name) for name in PASSED_ON if name in inner}
-            values |= {"model": name_of(self.model), "model_settings": inner}
-        return values
+        return with_inner_by_name(self)
 
     # --- files --------------------------------------------------------------------------------------------------------
 
     def tensors(self) -> State:
-        if name_of(self.model_) not in METHODS:
-            raise FairviewError(
-                f"GroupThresholds can't be saved: its model {type(self.model_).__name__} is not registered; see "
-                "fairview.register_method."
-            )
+        check_inner_saveable(self, self.model_)
         state = {_PREFIX + name: tensor for name, tensor in self.model_.tensors().items()}
         if self.map == "thresholds":
             return state | {"thresholds": torch.tensor(self.thresholds_)}
@@ -180,7 +174,7 @@ class GroupThresholds(Estimator):
         check_settings(type(self), self.get_params(deep=False))
         own = {name: tensor for name, tensor in tensors.items() if not name.startswith(_PREFIX)}
         inner = {name.removeprefix(_PREFIX): tensor for name, tensor in tensors.items() if name not in own}
-        model = _unfitted(self.get_params(deep=False)).restore(inner, facts)
+        model = inner_unfitted(type(self), self.get_params(deep=False)).restore(inner, facts)
         count, real = len(facts.groups), torch.empty((), dtype=torch.float64, device="meta")
         if self.map == "thresholds":
             require_like(own, {"thresholds": real.expand(count)})
@@ -205,34 +199,3 @@ def _checked(knots: npt.NDArray[np.float64]) -> Knots:
     if not ends or (np.diff(knots[0]) <= 0).any() or (np.diff(knots[1]) < 0).any():
         raise ValueError("the knots of a group's map do not increase from 0 to 1")
     return knots[0], knots[1]
-
-
-def _parameters(model: str | Estimator) -> Mapping[str, Any]:
-    """Of the inner model, by name."""
-    if isinstance(model, str) and model not in METHODS:  # never `module:Class`: the name may come from a file
-        known = quoted((name for name in METHODS if name != "group-thresholds"), limit=30)
-        raise InputError(f"GroupThresholds: model={model!r}: no method of that name is registered; there are {known}.")
-    kind = METHODS[model].method if isinstance(model, str) else type(model)
-    if issubclass(kind, GroupThresholds):
-        raise InputError(f"GroupThresholds: model={model!r}: its model can't be GroupThresholds again.")
-    return settings_model(kind).model_fields
-
-
-def _unfitted(settings: Mapping[str, Any]) -> Any:
-    """The inner model with its settings, checked."""
-    model, known = (
-        settings.get("model", GroupThresholds.model),
-        _parameters(settings.get("model", GroupThresholds.model)),
-    )
-    given = settings.get("model_settings") or {}
-    if not isinstance(model, str):
-        if given:
-            raise InputError("GroupThresholds: model_settings: the model is an instance, which has its own settings.")
-        check_settings(type(model), model.get_params(deep=False))
-        return type(model)(**model.get_params(deep=False))
-    if own := [name for name in given if name in PASSED_ON]:
-        raise InputError(f"GroupThresholds: model_settings: {quoted(own)}: a parameter of GroupThresholds itself.")
-    passed = {name: settings[name] for name in PASSED_ON if name in known and settings.get(name) is not None}
-    complete = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()} | passed
-    check_settings(METHODS[model].method, complete)
-    return METHODS[model].method(**complete)

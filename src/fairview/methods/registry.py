@@ -150,6 +150,12 @@ METHODS = Registry(
             group_at_prediction=True,
         ),
         MethodEntry(
+            name="ensemble",
+            words="ensemble",
+            target="fairview.methods.ensemble:Ensemble",
+            summary="The mean score of several models of any method that differ in their seed.",
+        ),
+        MethodEntry(
             name="exponentiated-gradient",
             words="exponentiated gradient",
             target="fairview.methods.exponentiated_gradient:ExponentiatedGradient",

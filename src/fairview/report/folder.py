@@ -16,6 +16,7 @@ from fairview.manifest import check_recorded
 from fairview.report.audit_documents import AuditDocument
 from fairview.report.documents import ComparisonDocument, EpochLine, EvaluationDocument, RunRecord, visible
 from fairview.report.tuning_documents import CertificateDocument, TuningDocument
+from fairview.runs.stability_document import Stability
 from fairview.study.row_summary import row_costs
 
 LARGEST_FILE = 64 * 2**20  # bytes; the documents of a run are a few hundred kB
@@ -54,6 +55,7 @@ class RunDocuments:
     audit: AuditDocument | None = None
     certificate: CertificateDocument | None = None
     certified_model: bool | None = None
+    stability: Stability | None = None
 
     @property
     def test(self) -> EvaluationDocument | None:
@@ -173,7 +175,8 @@ def _run(folder: Path, name: str) -> RunDocuments | None:
     history, audit = _history(folder / "history.jsonl"), _read(folder / "audit.json", AuditDocument)
     certificate = _read(folder / "certificate.json", CertificateDocument)
     same = None if certificate is None else _is_model(folder / "model.json", certificate.model_sha256)
-    return RunDocuments(label, record, splits, history, audit, certificate, same)
+    stability = _read(folder / "stability.json", Stability)
+    return RunDocuments(label, record, splits, history, audit, certificate, same, stability)
 
 
 def _is_model(path: Path, sha256: str) -> bool | None:

@@ -24,7 +24,7 @@ from fairview.report.documents import EvaluationDocument, RateBounds
 from fairview.report.folder import Content, RunDocuments, read_folder
 from fairview.report.page import plain_setting, resource
 from fairview.report.verdict import frame_of, verdict_of
-from fairview.report.words import capitalised, count, method_name, metric_name, number, percent, plural, span
+from fairview.report.words import capitalised, count, metric_name, model_name, number, percent, plural, span
 
 _HUB_METRICS = {"auc": "roc_auc", "f1": "f1", "accuracy": "accuracy"}
 """Metrics that the Hub has a name for."""
@@ -78,7 +78,7 @@ def model_card(content: Content, folder: str = "this folder") -> str:
         keep_trailing_newline=True,
     )
     test, threshold = run.test, tuning.chosen.threshold if tuning and tuning.chosen else None
-    method = method_name(run.record.method if run.record else "") or "model"
+    method = model_name(run.record.method, run.record.parameters) if run.record else "model"
     name = f"{capitalised(method)} on {content.title}"
     text = environment.get_template("card.md.j2").render(
         metadata=Markup(in_yaml(_metadata(content, run, name))),  # noqa: S704 (quoted)

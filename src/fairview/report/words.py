@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from fairview.leakage.sentences import plural as plural
 from fairview.methods.registry import METHODS
 from fairview.metrics.registry import METRICS
-from fairview.report.documents import Bounds
+from fairview.report.documents import Bounds, visible
 
 _ENCODER_NAMES = {"gcn": "GCN", "gin": "GIN", "sage": "GraphSAGE", "mlp": "MLP"}
 UNDEFINED = "undefined"
@@ -45,6 +46,19 @@ def method_name(method: str) -> str:
     """A method in words; one that is not registered by its name. Audits call the plain model `plain`."""
     entry = METHODS.get("vanilla" if method == "plain" else method)
     return method if entry is None else entry.words
+
+
+def model_name(method: str, parameters: Mapping[str, Any]) -> str:
+    """A model in words: its method, and of an ensemble what it averages.
+
+    Example:
+        >>> model_name("ensemble", {"model": "nifty", "members": 5}), model_name("nifty", {})
+        ('ensemble of 5 × NIFTY', 'NIFTY')
+    """
+    inner, members = parameters.get("model"), parameters.get("members")
+    if method == "ensemble" and isinstance(inner, str) and isinstance(members, int):
+        return f"ensemble of {members:,} × {visible(method_name(inner))}"
+    return method_name(method)
 
 
 def with_need(name: str, group_at_prediction: bool | None) -> str:

@@ -16,6 +16,7 @@ from fairview.leakage.model_audit import audit_model
 from fairview.locks import folder_lock
 from fairview.manifest import OWN as FILES
 from fairview.manifest import file_sha256, forget, recorded, write_recorded
+from fairview.methods.ensemble import Ensemble
 from fairview.methods.estimator import Estimator
 from fairview.methods.model_files import load_model
 from fairview.methods.network_method import NetworkMethod
@@ -90,7 +91,12 @@ def is_audited(folder: Path) -> bool:
 
 
 def plain_model(model: Estimator, graph: NodeGraph) -> Vanilla | None:
-    """The same encoder without mitigation, trained; None beside a plain model, and beside a method without encoder."""
+    """The same encoder without mitigation, trained; None beside a plain model, and beside a method without encoder.
+
+    Beside an ensemble it is one model, with the seed of the first member.
+    """
+    if isinstance(model, Ensemble):
+        model = model.members_[0]
     penalised = isinstance(model, Penalised) and model.penalty_weight > 0
     if not isinstance(model, NetworkMethod) or (isinstance(model, Plain) and not penalised):
         return None

@@ -35,6 +35,7 @@ from fairview.machine import describe_machine
 from fairview.manifest import DERIVED, with_hashes
 from fairview.methods.contract import Method
 from fairview.methods.encoder_spec import module_sha256
+from fairview.methods.ensemble import Ensemble
 from fairview.methods.estimator import Estimator
 from fairview.methods.evaluate import evaluate
 from fairview.methods.model_files import check_saveable, write_model
@@ -54,6 +55,8 @@ VERSION = 2
 
 CHECKPOINT_EVERY = 10
 """Epochs between checkpoints; an interrupted run writes one at once."""
+
+_OF_NETWORKS = (NetworkMethod, Ensemble)
 
 
 def train_run(
@@ -170,8 +173,8 @@ def describe_run(model: Estimator, graph: NodeGraph, identity: str) -> dict[str,
         "selection_left_out": getattr(model, "selection_notes_", []),
         "notes": list(getattr(model, "notes_", ())),
         "threshold": model.threshold_,
-        "keep_probability": getattr(model, "keep_probability_", None) if isinstance(model, NetworkMethod) else None,
-        "threads": model.thread_count(graph) if isinstance(model, NetworkMethod) else None,
+        "keep_probability": getattr(model, "keep_probability_", None) if isinstance(model, _OF_NETWORKS) else None,
+        "threads": model.thread_count(graph) if isinstance(model, _OF_NETWORKS) else None,
         "data": {
             "source": graph.provenance.source,
             "sha256": graph.sha256,

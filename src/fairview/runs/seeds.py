@@ -16,6 +16,7 @@ from fairview.data.graph import NodeGraph
 from fairview.errors import FairviewError
 from fairview.locks import folder_lock
 from fairview.machine import available_cores
+from fairview.methods.ensemble import Ensemble
 from fairview.methods.estimator import Estimator
 from fairview.methods.network_method import NetworkMethod
 from fairview.runs.run import EpochNotice, train_run
@@ -63,7 +64,9 @@ def _train_all(
     notice: EpochNotice | None,
     done: Callable[[int], None] | None,
 ) -> list[dict[str, Any]]:
-    single = all(isinstance(m, NetworkMethod) and m.thread_count(graph) == 1 for m in models.values())
+    single = all(
+        isinstance(model, NetworkMethod | Ensemble) and model.thread_count(graph) == 1 for model in models.values()
+    )
     workers = min(available_cores(), len(models))
     results: dict[int, dict[str, Any]] = {}
     if not single or workers < 2:
@@ -91,11 +94,13 @@ def _train_all(
 def _train(task: Task, graph: NodeGraph) -> dict[str, Any] | FairviewError:
     """In a worker. When the parent ends it, after Ctrl-C or an error, it keeps its best state before it goes."""
     _, model, folder, resume, overwrite = task
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         result = train_run(model, graph, folder, resume=resume, overwrite=overwrite)
     except FairviewError as error:
         return error
+    finally:
+        signal.signal(signal.SIGTERM, before)  # a worker that waits for work has nothing to keep
     if result["interrupted"]:
         sys.exit()
     return result

@@ -11,6 +11,7 @@ from fairview.manifest import mismatches, recorded
 from fairview.methods.estimator import Estimator
 from fairview.report.folder import read_folder
 from fairview.runs.finished import FILES, read_metrics, read_record
+from fairview.runs.stability import against_metrics, read_stability
 from fairview.tuning.certificate import NAME, check_certificate
 from fairview.verification import predictions
 from fairview.verification.findings import Findings
@@ -60,6 +61,8 @@ def _check_files(folder: Path, findings: Findings) -> None:
 def _check_numbers(folder: Path, graph: NodeGraph | None, model: Estimator | None, findings: Findings) -> None:
     with findings.collecting():
         record, metrics = read_record(folder), read_metrics(folder)
+        if (stability := read_stability(folder)) is not None:
+            findings.add(against_metrics(stability, metrics))
         if graph is not None:
             graph = with_default_split(graph)[0]
             if graph.sha256 != record["data"]["sha256"]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from fairview.leakage.outcomes import FEW_NODES, FEW_OF_A_LABEL
 from fairview.metrics.registry import METRICS
-from fairview.report.documents import EvaluationDocument, GroupRow, MetricsRow
+from fairview.report.documents import EvaluationDocument, GroupRow, MetricsRow, visible
 from fairview.report.folder import Content
 from fairview.report.verdict.parts import Fact, ReportVerdict, Status
 from fairview.report.words import (
@@ -18,8 +18,8 @@ from fairview.report.words import (
     encoder_name,
     listed,
     main_gaps,
-    method_name,
     metric_name,
+    model_name,
     number,
     percent,
     plural,
@@ -103,6 +103,7 @@ def model_verdict(content: Content, measured: Measured) -> ReportVerdict:
         _usefulness(row, useless),
         *_against_plain(content, row),
         *_need(content),
+        *_elsewhere(content),
     ]
     warnings = [
         f"Small group: {group.group} has {plural(group.nodes, 'tested node')}"
@@ -187,7 +188,8 @@ def is_useless(row: MetricsRow) -> bool | None:
 def _what_was_measured(content: Content, measured: Measured) -> str:
     record = content.run.record if content.run else None
     model = content.audit.model if content.audit else None
-    method = method_name((record.method if record else "") or (model.method if model else "") or "the model")
+    named = (record.method if record else "") or (model.method if model else "") or "the model"
+    method = model_name(named, record.parameters if record else {})
     setting = record.parameters.get("encoder") if record else None
     encoder = encoder_name((model.encoder if model else None) or (setting if isinstance(setting, str) else None))
     nodes = "an unknown number of nodes" if measured.nodes is None else plural(measured.nodes, "node")
@@ -269,6 +271,12 @@ def _need(content: Content) -> list[str]:
     by = f" ({content.audit.graph.sensitive})" if content.audit and content.audit.graph.sensitive else ""
     sentence = f"To decide about a person, the model must be told the person's sensitive group{by}; check that it may."
     return [sentence] if told else []
+
+
+def _elsewhere(content: Content) -> list[str]:
+    """What re-runs with perturbed last bits say of other machines, run by run."""
+    told = [(run.name, run.stability.sentence) for run in content.runs if run.stability is not None][:5]
+    return [sentence if len(content.runs) == 1 else f"{visible(name)}: {sentence}" for name, sentence in told]
 
 
 def _facts(measured: Measured) -> tuple[Fact, ...]:
