@@ -103,7 +103,8 @@ def test_control_characters_of_the_data_do_not_reach_the_terminal(run, tmp_path)
     path = tmp_path / "n.csv"
     path.write_text("id,age,sex,ok\n1,\x1b[2J,f,0\n2,1,m,1\n")
     assert "\x1b" not in run("check", "--nodes", path, "--label", "ok", "--sensitive", "sex").err
-    path.write_text("id,age,sex,ok\n1,1,\x1b[31m[red]f,0\n2,1,m,1\n")
+    rows = "".join(f"{k},{k},{('m', chr(27) + '[31m[red]f')[k % 2]},{k // 2 % 2}\n" for k in range(40))
+    path.write_text("id,age,sex,ok\n" + rows)
     outcome = run("check", "--nodes", path, "--label", "ok", "--sensitive", "sex")
     assert outcome.code == 0
     assert "\\x1b[31m[red]f" in outcome.out
