@@ -91,6 +91,18 @@ def check_recorded(path: str | Path, content: bytes) -> None:
         raise InputError(f"{path}: does not match its sha256 in {holder.name}; it is damaged or changed.")
 
 
+def check_absent(path: str | Path) -> None:
+    """A file that is not there must not be recorded.
+
+    Raises:
+        InputError: it is.
+    """
+    path = Path(path)
+    if path.name in (recorded(path.parent) or ()):
+        holder = holder_of(path.parent).name
+        raise InputError(f"{path}: is missing, although {holder} records it. Put it back, or make the folder again.")
+
+
 def mismatches(folder: str | Path, *, names: Iterable[str] | None = None) -> tuple[list[str], list[str]]:
     """What is wrong with the recorded files of a folder, and the names of those that were checked.
 
@@ -180,9 +192,11 @@ def _document(path: Path) -> dict[str, Any] | None:
     except OSError as error:
         raise InputError(f"{path}: can't be read ({error.strerror or error}).") from None
     document = _parsed(content, path)
-    if path.name == "run.json" and not document.keys() & {"version", "files", "sha256"}:
+    if path.name == "run.json" and "method" in document and not document.keys() & {"version", "files", "sha256"}:
         return None
     document = unsealed(content, path)
+    if path.name == OWN and (document.get("kind"), document.get("version")) != ("files", 1):
+        raise InputError(f"{path}: is not the record of a folder, or of a newer version of fairview.")
     files = document.get("files")
     if not isinstance(files, dict) or not all(isinstance(value, str) for value in files.values()):
         raise InputError(f"{path}: has no list of the folder's files.")

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, Field, RootModel, ValidationError, model_validator
 
 from fairview.errors import InputError, command, placeholder
-from fairview.manifest import check_recorded
+from fairview.manifest import check_absent, check_recorded
 from fairview.report.audit_documents import AuditDocument
 from fairview.report.documents import ComparisonDocument, EpochLine, EvaluationDocument, RunRecord, visible
 from fairview.report.tuning_documents import CertificateDocument, TuningDocument
@@ -210,9 +210,10 @@ def _read(path: Path, model: type[_Model]) -> _Model | None:
 
 
 def _bytes(path: Path) -> bytes | None:
-    """The file's content; None if there is none. A pipe or a device is not waited for."""
+    """The file's content; None if there is none, and none was recorded. A pipe or a device is not waited for."""
     try:
         if not path.exists():
+            check_absent(path)
             return None
         if not path.is_file():
             raise InputError(f"{path}: is not a file.")
