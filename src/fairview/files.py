@@ -9,6 +9,9 @@ from typing import IO
 
 from fairview.errors import InputError
 
+LARGEST_DOCUMENT = 64 * 2**20
+"""Bytes of a document that are read at most; a run's have a few hundred thousand."""
+
 _CHUNK = 1024**2
 
 
@@ -31,6 +34,26 @@ def read_at_most(path: str | Path, most: int) -> bytes:
             first = _first(stream, path, most)
         os.set_blocking(number, True)
         return first + drained(stream, most - len(first))
+
+
+def read_regular(path: str | Path, most: int = LARGEST_DOCUMENT) -> bytes:
+    """The content of a file, and of nothing else: a folder, a pipe or a device is refused, and never waited for.
+
+    Raises:
+        InputError: it is no file, or larger than `most` bytes.
+        OSError: there is none, or it can't be read.
+    """
+    number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    try:
+        status = os.fstat(number)
+        if not stat.S_ISREG(status.st_mode):
+            raise InputError(f"{path}: is not a file.")
+        if status.st_size > most:
+            raise InputError(f"{path}: has {status.st_size:,} bytes; expected at most {most:,}.")
+        with os.fdopen(number, "rb", closefd=False) as stream:
+            return stream.read()
+    finally:
+        os.close(number)
 
 
 def _first(stream: IO[bytes], path: str | Path, most: int) -> bytes:

@@ -15,14 +15,13 @@ from typing import Any
 
 from fairview.atomic import as_text, write_atomic
 from fairview.errors import InputError
+from fairview.files import read_regular
 
 OWN = "files.json"
 """Where the hashes are in a folder that is no run."""
 
 DERIVED = ("audit.json", "certificate.json", "report.html", "stability.json")
 """What may be written into a run folder after the run; without a record it is half-written, or somebody else's."""
-
-_LARGEST = 64 * 2**20  # bytes of a document
 
 
 def sealed(document: Mapping[str, Any]) -> str:
@@ -184,11 +183,7 @@ def _document(path: Path) -> dict[str, Any] | None:
     try:
         if not path.exists():
             return None
-        if not path.is_file():
-            raise InputError(f"{path}: is not a file.")
-        if path.stat().st_size > _LARGEST:
-            raise InputError(f"{path}: has {path.stat().st_size:,} bytes; expected at most {_LARGEST:,}.")
-        content = path.read_bytes()
+        content = read_regular(path)
     except OSError as error:
         raise InputError(f"{path}: can't be read ({error.strerror or error}).") from None
     document = _parsed(content, path)

@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from fairview.atomic import write_atomic
 from fairview.errors import InputError
+from fairview.files import read_regular
 from fairview.methods.registry import METHODS
 from fairview.metrics.registry import METRICS
 from fairview.report.documents import EvaluationDocument, RateBounds
@@ -238,8 +239,8 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
 def _is_ours(path: Path) -> bool:
     """Whether a file is a card as it was written."""
     try:
-        data = path.read_bytes()
-    except OSError:
+        data = read_regular(path)
+    except (OSError, InputError):
         return False
     mark = _MARK.search(data)
     return mark is not None and hashlib.sha256(data[: mark.start()]).hexdigest().encode() == mark[1]

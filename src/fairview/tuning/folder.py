@@ -10,6 +10,7 @@ from typing import Any
 from fairview.atomic import as_text, write_json
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError, option
+from fairview.files import read_regular
 from fairview.locks import folder_lock
 from fairview.manifest import OWN as FILES
 from fairview.manifest import check_recorded, mismatches, record, write_recorded
@@ -28,7 +29,7 @@ def begin(folder: Path, study: dict[str, Any], *, resume: bool) -> None:
         write_json(path, {"kind": "tuning study", "version": VERSION} | study)
         return
     try:
-        content = path.read_bytes()
+        content = read_regular(path)
         known = json.loads(content)
         different = sorted(name for name, value in study.items() if known.get(name) != value)
     except (OSError, ValueError, AttributeError, RecursionError):

@@ -13,10 +13,11 @@ from pydantic import ValidationError
 
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError
+from fairview.files import read_regular
 from fairview.manifest import OWN, mismatches
 from fairview.report.folder import read_folder
 from fairview.runs.finished import read_json
-from fairview.study.journal import decode
+from fairview.study.journal import LARGEST, decode
 from fairview.study.result_tables import tables
 from fairview.study.row_summary import UNRANKED, Outcomes, summarise_rows
 from fairview.study.trials import Result, Trial
@@ -51,7 +52,7 @@ def check_comparison(folder: Path, graph: NodeGraph | None, findings: Findings) 
         outcomes = _outcomes(folder / "journal.jsonl", dict(summary.get("graph", {})).get("sha256"))
         results, timings = tables([trial for trial, _ in outcomes], [result for _, result in outcomes])
         for name, text in (("results.csv", results), ("timings.csv", timings)):
-            if (folder / name).read_bytes() != text.encode():
+            if read_regular(folder / name) != text.encode():
                 findings.add([f"{name}: is not what the journal gives."])
         try:
             findings.add(_against_summary(summary, outcomes))
@@ -73,7 +74,7 @@ def _against_study(summary: Mapping[str, Any], study: Mapping[str, Any]) -> list
 def _outcomes(path: Path, sha256: Any) -> Outcomes:
     """Every trial of the journal with its result."""
     try:
-        lines = path.read_bytes().splitlines(keepends=True)
+        lines = read_regular(path, LARGEST).splitlines(keepends=True)
     except OSError as error:
         raise InputError(f"{path}: can't be read ({error.strerror or error}).") from None
     found = []

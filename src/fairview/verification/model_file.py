@@ -12,6 +12,7 @@ import numpy as np
 from fairview.data.graph import NodeGraph
 from fairview.data.tables.recipe import Recipe
 from fairview.errors import some
+from fairview.files import read_regular
 from fairview.methods.contract import Facts
 from fairview.methods.estimator import Estimator
 from fairview.methods.model_files import checked
@@ -27,7 +28,7 @@ _ABSENT = object()
 def against_record(folder: Path, model: Estimator) -> Iterator[str]:
     """Where `run.json` contradicts the model file, the model or the history."""
     record = read_record(folder)
-    document = checked((folder / "model.json").read_bytes(), folder / "model.json")
+    document = checked(read_regular(folder / "model.json"), folder / "model.json")
     told, known = _of_record(record), _of_model(document)
     of_first_version = document["format"] == 1  # which wrote less
     wrong = []
@@ -41,7 +42,8 @@ def against_record(folder: Path, model: Estimator) -> Iterator[str]:
     kept = record.get("keep_probability")
     if kept is not None and isinstance(model, NetworkMethod) and not _close(kept, model.keep_probability_):
         yield "run.json: 'keep_probability' is not what the model gives."
-    epochs = [json.loads(line)["epoch"] for line in (folder / "history.jsonl").read_bytes().splitlines() if line]
+    lines = read_regular(folder / "history.jsonl").splitlines()
+    epochs = [json.loads(line)["epoch"] for line in lines if line.strip()]
     if record.get("epochs") != len(epochs):
         yield f"run.json: 'epochs' is {record.get('epochs')}; history.jsonl has {len(epochs)}."
     if epochs and record.get("best_epoch") not in (None, *epochs):

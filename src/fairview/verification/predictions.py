@@ -16,7 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fairview.data.graph import NodeGraph
+from fairview.data.limits import MOST_BYTES
 from fairview.errors import InputError, some
+from fairview.files import read_regular
 from fairview.methods.evaluate import evaluate_scores
 from fairview.metrics.registry import METRICS
 
@@ -43,13 +45,15 @@ def read_predictions(path: Path) -> Predictions:
         InputError: it is no table of id, score and prediction, or a value is out of range.
     """
     try:
-        text = path.read_bytes().decode("utf-8")
+        text = read_regular(path, MOST_BYTES).decode("utf-8")
         header, *rows = csv.reader(io.StringIO(text, newline=""), strict=True)
         if header != ["id", "score", "prediction"] or any(len(row) != 3 or row[2] not in ("0", "1") for row in rows):
             raise ValueError
         scores = np.array([float(row[1]) for row in rows], dtype=np.float64)
     except OSError as error:
         raise InputError(f"{path}: can't be read ({error.strerror or error}).") from None
+    except InputError:
+        raise
     except (ValueError, csv.Error):
         raise InputError(f"{path}: is no table of id, score and prediction.") from None
     if not ((scores >= 0) & (scores <= 1)).all():

@@ -11,6 +11,7 @@ import numpy as np
 from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
 from fairview.errors import FairviewError, InputError, in_one_line
+from fairview.files import read_regular
 from fairview.manifest import OWN, file_sha256, mismatches
 from fairview.methods.registry import METHODS
 from fairview.report.folder import read_folder
@@ -60,7 +61,7 @@ def _check_trials(folder: Path, findings: Findings) -> None:
     for path in sorted(folder.glob("trials/*/trial.json")):
         place = path.parent.relative_to(folder).as_posix()
         try:
-            about = json.loads(path.read_bytes())
+            about = json.loads(read_regular(path))
             hashes = about["sha256"]
             if not isinstance(about["method"], str) or not isinstance(about["settings"], dict):
                 raise TypeError
@@ -105,7 +106,7 @@ def _decided_again(folder: Path, document: dict[str, Any], graph: NodeGraph, fin
     holdout = hold_out(graph, seed=document["seed"])
     trials = []
     for path in sorted(folder.glob("trials/*/trial.json")):
-        about = json.loads(path.read_bytes())
+        about = json.loads(read_regular(path))
         place = path.parent.relative_to(folder).as_posix()
         try:
             trial = load_trial(path.parent, about["method"], about["settings"], holdout)

@@ -205,7 +205,7 @@ def read_graph(
     for text in notes:
         note(text)
     graph = NodeGraph(
-        features=x.astype(np.float32),
+        features=x.astype(np.float32) + np.float32(0),  # 0 for -0, which whole numbers of pandas do not have
         channels=recipe.features.channels,
         adjacency=adjacency,
         labels=labels,
@@ -243,11 +243,15 @@ def _rows_to_fit(scale_on: str, masks: Split, n: int) -> npt.NDArray[np.bool_]:
 def _report_empty(reader: ColumnReader, columns: tuple[Column, ...], encoded: Matrix, missing: Missing) -> None:
     """Empty cells if they are not allowed, columns without any value, and channels that would be called alike."""
     gaps = empty_cells(columns, encoded)
-    refused = [name for name, absent in gaps.items() if missing == "error" or absent.all()]
+    by_recipe = reader.by_recipe  # which knows what to fill in, also for a column without any value
+    refused = [name for name, absent in gaps.items() if missing == "error" or (absent.all() and not by_recipe)]
     for name in reader.problems.first(refused):
         absent = gaps[name]
         rows = np.flatnonzero(absent)
-        if absent.all():
+        if by_recipe:
+            count = f"{len(rows):,} of {len(absent):,} rows are empty ({reader.place(rows)})"
+            reader.add(name, f"{count}. Fill them, or leave these rows out: the model was trained without empty cells.")
+        elif absent.all():
             reader.add(name, f"all {len(rows):,} rows are empty. Drop the column ({option('drop', [name])}).")
         else:
             count = f"{len(rows):,} of {len(absent):,} rows are empty ({reader.place(rows)})"
