@@ -99,3 +99,10 @@ def test_a_document_that_is_too_large_is_refused_before_it_is_read(tmp_path):
     with pytest.raises(InputError) as caught:
         read_regular(path)
     assert str(caught.value) == f"{path}: has 1,099,511,627,776 bytes; expected at most 67,108,864."
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="the system has no /dev/zero")
+def test_a_table_that_is_a_device_is_refused_at_once():
+    with pytest.raises(InputError) as caught:
+        fv.read_graph("/dev/zero", label="ok", sensitive="sex")
+    assert str(caught.value) == "/dev/zero: is a device, not a file."

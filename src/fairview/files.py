@@ -19,7 +19,7 @@ def read_at_most(path: str | Path, most: int) -> bytes:
     """The first `most` bytes of a file, or of a pipe that somebody writes to, as `<(zcat people.csv.gz)` does.
 
     Raises:
-        InputError: a FIFO that nobody writes to, or a terminal: reading it would wait without end.
+        InputError: a FIFO that nobody writes to, or a device: reading it might never end.
         OSError: it can't be read.
     """
     number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # else opening a FIFO waits for a writer
@@ -29,9 +29,9 @@ def read_at_most(path: str | Path, most: int) -> bytes:
             return stream.read(min(status.st_size + 1, most))
         if os.isatty(number):
             raise InputError(f"{path}: is a terminal, not a file.")
-        first = b""
-        if stat.S_ISFIFO(status.st_mode):
-            first = _first(stream, path, most)
+        if not stat.S_ISFIFO(status.st_mode):
+            raise InputError(f"{path}: is a device, not a file.")
+        first = _first(stream, path, most)
         os.set_blocking(number, True)
         return first + drained(stream, most - len(first))
 

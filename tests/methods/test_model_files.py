@@ -106,7 +106,9 @@ def test_saving_over_a_model_replaces_it(table_graph, run):
 def test_a_write_that_fails_leaves_the_old_model(table_graph, run, monkeypatch):
     before = fv.load_model(run).get_params()
     monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-    with pytest.raises(fv.FairviewError, match=r"model\.safetensors\.next: can't be written \(No space left on device\)\.$"):
+    with pytest.raises(
+        fv.FairviewError, match=r"model\.safetensors\.next: can't be written \(No space left on device\)\.$"
+    ):
         fv.Constant().fit(table_graph).save(run)
     monkeypatch.undo()
     assert fv.load_model(run).get_params() == before

@@ -25,6 +25,7 @@ def write_report(folder: str | Path, *, figures: Sequence[str] | None = None) ->
     Raises:
         InputError: there is nothing to report, or a document is not what it must be.
     """
+    from fairview.arguments import require_folder
     from fairview.locks import folder_lock
     from fairview.manifest import write_recorded
     from fairview.report.export import write_figures
@@ -32,7 +33,7 @@ def write_report(folder: str | Path, *, figures: Sequence[str] | None = None) ->
     from fairview.report.folder import read_folder
     from fairview.report.page import page
 
-    folder = Path(folder)
+    folder = require_folder(folder, "write_report")
     content = read_folder(folder)
     path = folder / "report.html"
     with folder_lock(folder):

@@ -16,6 +16,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from fairview.arguments import require_folder
 from fairview.atomic import write_atomic
 from fairview.errors import InputError
 from fairview.files import read_regular
@@ -44,7 +45,7 @@ def write_card(folder: str | Path) -> Path:
     Raises:
         InputError: there is no model to describe, or a README.md that is not an unchanged card of fairview.
     """
-    folder = Path(folder)
+    folder = require_folder(folder, "write_card")
     path = folder / "README.md"
     text = model_card(read_folder(folder), str(folder))
     if path.exists() and not _is_ours(path):
