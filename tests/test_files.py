@@ -10,7 +10,7 @@ import pytest
 
 import fairview as fv
 from fairview.errors import InputError
-from fairview.files import read_at_most
+from fairview.files import read_at_most, read_regular
 from fairview.locks import folder_lock
 
 needs_fifos = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no FIFOs")
@@ -75,3 +75,34 @@ def test_a_table_whose_name_is_not_utf8_is_refused(tmp_path):
     path.write_text("id,age\n1,2\n")
     with pytest.raises(InputError, match=r"caf\\udce9.csv': the name of the file or folder is not UTF-8. Rename it."):
         fv.read_graph(path)
+
+
+@needs_fifos
+@pytest.mark.parametrize("kind", ["folder", "pipe", "device"])
+def test_a_document_that_is_no_file_is_refused_at_once(tmp_path, kind):
+    path = tmp_path / "run.json"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    with pytest.raises(InputError) as caught:
+        read_regular(path)
+    assert str(caught.value) == f"{path}: is not a file."
+
+
+def test_a_document_that_is_too_large_is_refused_before_it_is_read(tmp_path):
+    path = tmp_path / "run.json"
+    with path.open("wb") as stream:
+        stream.truncate(2**40)  # takes no room
+    with pytest.raises(InputError) as caught:
+        read_regular(path)
+    assert str(caught.value) == f"{path}: has 1,099,511,627,776 bytes; expected at most 67,108,864."
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="the system has no /dev/zero")
+def test_a_table_that_is_a_device_is_refused_at_once():
+    with pytest.raises(InputError) as caught:
+        fv.read_graph("/dev/zero", label="ok", sensitive="sex")
+    assert str(caught.value) == "/dev/zero: is a device, not a file."

@@ -9,6 +9,9 @@ from typing import IO
 
 from fairview.errors import InputError
 
+LARGEST_DOCUMENT = 64 * 2**20
+"""Bytes of a document that are read at most; a run's have a few hundred thousand."""
+
 _CHUNK = 1024**2
 
 
@@ -16,7 +19,7 @@ def read_at_most(path: str | Path, most: int) -> bytes:
     """The first `most` bytes of a file, or of a pipe that somebody writes to, as `<(zcat people.csv.gz)` does.
 
     Raises:
-        InputError: a FIFO that nobody writes to, or a terminal: reading it would wait without end.
+        InputError: a FIFO that nobody writes to, or a device: reading it might never end.
         OSError: it can't be read.
     """
     number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # else opening a FIFO waits for a writer
@@ -26,11 +29,31 @@ def read_at_most(path: str | Path, most: int) -> bytes:
             return stream.read(min(status.st_size + 1, most))
         if os.isatty(number):
             raise InputError(f"{path}: is a terminal, not a file.")
-        first = b""
-        if stat.S_ISFIFO(status.st_mode):
-            first = _first(stream, path, most)
+        if not stat.S_ISFIFO(status.st_mode):
+            raise InputError(f"{path}: is a device, not a file.")
+        first = _first(stream, path, most)
         os.set_blocking(number, True)
         return first + drained(stream, most - len(first))
+
+
+def read_regular(path: str | Path, most: int = LARGEST_DOCUMENT) -> bytes:
+    """The content of a file, and of nothing else: a folder, a pipe or a device is refused, and never waited for.
+
+    Raises:
+        InputError: it is no file, or larger than `most` bytes.
+        OSError: there is none, or it can't be read.
+    """
+    number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    try:
+        status = os.fstat(number)
+        if not stat.S_ISREG(status.st_mode):
+            raise InputError(f"{path}: is not a file.")
+        if status.st_size > most:
+            raise InputError(f"{path}: has {status.st_size:,} bytes; expected at most {most:,}.")
+        with os.fdopen(number, "rb", closefd=False) as stream:
+            return stream.read()
+    finally:
+        os.close(number)
 
 
 def _first(stream: IO[bytes], path: str | Path, most: int) -> bytes:

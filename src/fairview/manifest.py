@@ -15,14 +15,13 @@ from typing import Any
 
 from fairview.atomic import as_text, write_atomic
 from fairview.errors import InputError
+from fairview.files import read_regular
 
 OWN = "files.json"
 """Where the hashes are in a folder that is no run."""
 
 DERIVED = ("audit.json", "certificate.json", "report.html", "stability.json")
 """What may be written into a run folder after the run; without a record it is half-written, or somebody else's."""
-
-_LARGEST = 64 * 2**20  # bytes of a document
 
 
 def sealed(document: Mapping[str, Any]) -> str:
@@ -89,6 +88,18 @@ def check_recorded(path: str | Path, content: bytes) -> None:
         )
     if hashlib.sha256(content).hexdigest() != known[path.name]:
         raise InputError(f"{path}: does not match its sha256 in {holder.name}; it is damaged or changed.")
+
+
+def check_absent(path: str | Path) -> None:
+    """A file that is not there must not be recorded.
+
+    Raises:
+        InputError: it is.
+    """
+    path = Path(path)
+    if path.name in (recorded(path.parent) or ()):
+        holder = holder_of(path.parent).name
+        raise InputError(f"{path}: is missing, although {holder} records it. Put it back, or make the folder again.")
 
 
 def mismatches(folder: str | Path, *, names: Iterable[str] | None = None) -> tuple[list[str], list[str]]:
@@ -172,17 +183,15 @@ def _document(path: Path) -> dict[str, Any] | None:
     try:
         if not path.exists():
             return None
-        if not path.is_file():
-            raise InputError(f"{path}: is not a file.")
-        if path.stat().st_size > _LARGEST:
-            raise InputError(f"{path}: has {path.stat().st_size:,} bytes; expected at most {_LARGEST:,}.")
-        content = path.read_bytes()
+        content = read_regular(path)
     except OSError as error:
         raise InputError(f"{path}: can't be read ({error.strerror or error}).") from None
     document = _parsed(content, path)
-    if path.name == "run.json" and not document.keys() & {"version", "files", "sha256"}:
+    if path.name == "run.json" and "method" in document and not document.keys() & {"version", "files", "sha256"}:
         return None
     document = unsealed(content, path)
+    if path.name == OWN and (document.get("kind"), document.get("version")) != ("files", 1):
+        raise InputError(f"{path}: is not the record of a folder, or of a newer version of fairview.")
     files = document.get("files")
     if not isinstance(files, dict) or not all(isinstance(value, str) for value in files.values()):
         raise InputError(f"{path}: has no list of the folder's files.")

@@ -56,6 +56,7 @@ class Registry(Mapping[str, E]):
         self._announced = False
         for entry in entries:
             self.register(entry)
+        self.built_in = tuple(self._entries)
 
     def register(self, entry: E) -> E:
         """Add an entry.

@@ -82,19 +82,45 @@ def test_types_and_ranges_are_checked_before_anything_else(run, folder, name, co
     assert len(found.err) < 2000
 
 
-def test_a_forged_metric_out_of_range_is_refused_although_its_hash_fits(run, folder):
+@pytest.mark.parametrize(
+    ("change", "commands_that_read_it"),
+    [
+        (lambda test: test.update(auc=7.0), ("report", "resume")),
+        (lambda test: test["intervals"]["auc"].update(high=7.0), ("report",)),
+        (lambda test: test["groups"][0].update(selection_rate=7.0), ("report",)),
+    ],
+)
+def test_a_forged_number_out_of_range_is_refused_although_its_hash_fits(run, folder, change, commands_that_read_it):
     import hashlib
 
     metrics = json.loads((folder / "metrics.json").read_text())
-    metrics["test"]["auc"] = 7.0
+    change(metrics["test"])
     (folder / "metrics.json").write_text(json.dumps(metrics))
     record = json.loads((folder / "run.json").read_text())
     record["files"]["metrics.json"] = hashlib.sha256((folder / "metrics.json").read_bytes()).hexdigest()
     (folder / "run.json").write_text(sealed(record))
-    for command in ("report", "resume"):
+    for command in commands_that_read_it:
         found = run(*commands(folder)[command])
         assert found.code == 1
-        assert "auc" in found.err
+        assert "auc" in found.err or "selection_rate" in found.err
+
+
+@pytest.mark.parametrize("name", ["metrics.json", "history.jsonl"])
+def test_a_report_of_a_run_that_lost_a_file_is_refused(run, folder, name):
+    (folder / name).unlink()
+    found = run("report", folder)
+    assert (found.code, found.err) == (
+        1,
+        f"error: {folder / name}: is missing, although run.json records it. Put it back, or make the folder again.\n",
+    )
+
+
+def test_an_empty_run_json_does_not_pass_for_one_of_the_first_version(run, folder):
+    (folder / "run.json").write_text("{}")
+    for command in commands(folder).values():
+        found = run(*command)
+        assert found.code == 1
+        assert "run.json" in found.err
 
 
 def test_a_new_run_in_place_of_an_unfinished_one_leaves_no_stale_report(run, folder):

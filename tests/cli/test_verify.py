@@ -32,7 +32,7 @@ def copy(tuned, tmp_path):
 def test_a_whole_folder_is_ok_with_and_without_the_data(run, tuned):
     found = run("verify", tuned)
     assert (found.code, found.err) == (0, "")
-    assert found.out == "ok: 17 files (without the data, no number was made again)\n"
+    assert found.out == "ok: 17 files (no number was made again from the data)\n"
     found = run("verify", tuned, "--dataset", "german")
     assert found.out == "ok: 17 files (the metrics and the certificate's counts made again from the data)\n"
     document = json.loads(run("verify", tuned / "run", "--dataset", "german", "--format", "json").out)

@@ -216,7 +216,7 @@ def test_a_folder_that_is_none(tmp_path):
 @pytest.mark.parametrize("name", ["model.json", "model.safetensors"])
 def test_too_large(run, monkeypatch, name):
     monkeypatch.setattr(files, "LARGEST", (run / name).stat().st_size - 1)
-    with pytest.raises(fv.ModelFileError, match=r"larger than [\d,]+ bytes; that is no model\.$"):
+    with pytest.raises(fv.ModelFileError, match=r"has [\d,]+ bytes; expected at most [\d,]+\.$"):
         fv.load_model(run)
 
 

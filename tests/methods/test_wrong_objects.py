@@ -61,6 +61,42 @@ def test_what_is_no_graph_is_refused_by_fit_and_predict(given, shown, remedy, gr
     assert said(lambda: fv.evaluate(fitted, given)) == f"evaluate: {shown}; expected a NodeGraph. {remedy}"
 
 
+@pytest.mark.parametrize("given", [None, "german", np.zeros((3, 3)), fv.NodeGraph, 7])
+@pytest.mark.parametrize(
+    "function",
+    [fv.summarise, fv.sensitive_correlation, fv.audit, fv.tune, lambda graph: fv.mask_by_correlation(graph, "S1")],
+)
+def test_what_is_no_graph_is_refused_by_every_function_that_takes_one(function, given):
+    with pytest.raises(fv.InputError, match="expected a NodeGraph"):
+        function(given)
+
+
+@pytest.mark.parametrize("given", [None, 7, [], b"x", fv.NodeGraph])
+@pytest.mark.parametrize("function", [fv.write_report, fv.write_card, fv.verify, fv.load_model])
+def test_what_is_no_path_is_refused_by_every_function_that_takes_a_folder(function, given):
+    with pytest.raises(fv.InputError, match="expected the path of a folder"):
+        function(given)
+
+
+@pytest.mark.parametrize("given", ["train", np.zeros(3), 7.5])
+def test_splits_that_are_no_dictionary_are_refused(graph, given):
+    with pytest.raises(fv.InputError, match="expected a dictionary from names to masks"):
+        graph.with_splits(given)
+
+
+@pytest.mark.parametrize("given", [7, None, 1j])
+def test_methods_and_gaps_that_are_no_names_are_refused_by_tune(graph, given):
+    with pytest.raises(fv.InputError):
+        fv.tune(graph, max_gap=0.2, methods=given)
+    with pytest.raises(fv.InputError, match="expected the names of gaps"):
+        fv.tune(graph, max_gap=0.2, gaps=given or [None])
+
+
+def test_a_metric_that_is_no_entry_is_refused():
+    with pytest.raises(fv.InputError, match="metric: expected a MetricEntry, got dict"):
+        fv.register_metric({"name": "auc"})
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_refuses_what_is_no_graph(name, graph):
     frame = f"a DataFrame; expected a NodeGraph. {FRAME}"

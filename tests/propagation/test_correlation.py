@@ -139,7 +139,7 @@ def test_one_group_is_an_error(sensitive, said):
 
 
 def test_negative_hops_are_an_error():
-    with pytest.raises(fv.InputError, match="hops: -1; expected 0 or more"):
+    with pytest.raises(fv.InputError, match="hops: -1; expected a whole number, at least 0"):
         sensitive_correlation(fv.load_dataset("german"), hops=-1)
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,16 @@ def test_a_line_is_what_the_encoder_writes_or_nothing():
         b"[" * 9999,
     ):
         assert decode(wrong) is None
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no FIFOs")
+def test_a_pipe_in_its_place_is_refused_and_not_waited_for(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    os.mkfifo(path)
+    for opened in (Journal.open, Journal.read):
+        with pytest.raises(InputError) as caught:
+            opened(path, identity={})
+        assert str(caught.value) == f"{path}: is not a file."
 
 
 def test_not_a_number_never_gets_in(path):

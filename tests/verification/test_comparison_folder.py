@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 import fairview as fv
+from fairview.manifest import sealed
+from fairview.report import write_report
 from fairview.study.journal import decode, encode
 
 FILES = ("files.json", "journal.jsonl", "results.csv", "study.json", "summary.json", "timings.csv")
@@ -76,9 +79,75 @@ def test_a_line_of_other_data_is_noticed(copied, reseal):
     assert fv.verify(folder).problems == (f"{path}: line 2 is of another trial, or of other data.",)
 
 
+def test_a_graph_without_splits_is_divided_as_compare_did(many, tmp_path):
+    bare = many.replace(splits={})
+    fv.compare(bare, methods=["constant"], plain=False, seeds=1, folder=tmp_path, workers=1)
+    found = fv.verify(tmp_path, bare)
+    assert (found.ok, found.notes) == (
+        True,
+        ("a comparison keeps no predictions: the metrics of its trials can't be made again.",),
+    )
+
+
+def test_a_record_that_lacks_a_file_is_noticed(copied):
+    folder = copied("comparison")
+    document = json.loads((folder / "files.json").read_text())
+    del document["files"]["summary.json"]
+    (folder / "files.json").write_text(sealed(document))
+    assert fv.verify(folder).problems == ("files.json: does not record summary.json.",)
+
+
+@pytest.mark.parametrize("change", [{"kind": "run"}, {"version": 2}, {"version": None}])
+def test_a_record_of_another_kind_or_version_is_refused(copied, change):
+    folder = copied("comparison")
+    document = json.loads((folder / "files.json").read_text())
+    (folder / "files.json").write_text(sealed(document | change))
+    assert fv.verify(folder).problems == (
+        f"{folder / 'files.json'}: is not the record of a folder, or of a newer version of fairview.",
+    )
+
+
+def test_a_summary_that_does_not_name_its_graph_is_noticed(copied, edit, reseal, many):
+    folder = copied("comparison")
+    edit(folder / "summary.json", lambda document: document["graph"].pop("sha256"))
+    reseal(folder)
+    assert "summary.json: the comparison is of another graph than the one given." in fv.verify(folder, many).problems
+
+
+def test_counts_of_another_graph_are_noticed_although_the_hashes_fit(copied, edit, reseal, many):
+    folder = copied("comparison")
+    edit(folder / "summary.json", lambda document: document["graph"]["groups"].update(a=7))
+    reseal(folder)
+    assert fv.verify(folder, many).problems == ("summary.json: 'groups' is not that of the graph.",)
+
+
+def test_a_forged_mean_out_of_range_is_refused_by_report(copied, edit, reseal):
+    folder = copied("comparison")
+    edit(folder / "summary.json", lambda document: document["rows"][-1]["mean"].update(auc=7.0))
+    reseal(folder)
+    with pytest.raises(fv.InputError, match=r"summary.json: rows.3: value error, auc: expected a number from 0 to 1"):
+        write_report(folder)
+
+
+def test_rows_that_were_not_asked_for_are_noticed(copied, edit, reseal):
+    folder = copied("comparison")
+    edit(folder / "study.json", lambda document: document["rows"][-1]["settings"].update(epochs=500))
+    reseal(folder)
+    assert fv.verify(folder).problems == ("study.json: its rows are not those of summary.json.",)
+
+
 def test_another_graph_is_noticed(copied):
     found = fv.verify(copied("comparison"), fv.synthetic_graph(50, seed=1))
     assert found.problems == ("summary.json: the comparison is of another graph than the one given.",)
+
+
+def test_a_comparison_of_the_first_version_is_ok_and_says_what_could_not_be_checked():
+    found = fv.verify(Path(__file__).parents[1] / "report" / "folders-of-0.1.0" / "comparison")
+    assert (found.ok, found.problems) == (True, ())
+    assert found.notes == (
+        "files.json: there is none: the comparison is unfinished, or of version 0.1.0.",
+        "summary.json: its rows can't be compared with the journal's trials.",
+    )
 
 
 def test_an_extended_comparison_that_is_not_finished_is_not_ok(copied, edit):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 
+import numpy as np
 import pytest
 
 import fairview as fv
+from fairview.methods.model_files import canonical
 from fairview.runs.run import train_run
 
 FILES = ("audit.json", "history.jsonl", "metrics.json", "model.json", "model.safetensors", "predictions.csv")
@@ -18,7 +20,8 @@ def test_an_untouched_run_is_ok_and_says_what_was_looked_at(copied, many):
     found = fv.verify(folder)
     assert (found.ok, found.problems, found.recomputed) == (True, (), False)
     assert found.checked == ("run.json", *FILES)
-    assert fv.verify(folder, many) == fv.Verification(True, (), found.checked, False, True)
+    notes = ("audit.json: its correlations, probes and curves were not made again.",)
+    assert fv.verify(folder, many) == fv.Verification(True, (), found.checked, False, True, notes)
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -62,19 +65,124 @@ def test_an_unfinished_run_is_not_ok(copied):
 def test_metrics_that_the_predictions_do_not_give_are_noticed_although_the_hashes_fit(copied, edit, reseal, many):
     folder = copied("run")
     edit(folder / "metrics.json", lambda document: document["test"].update(accuracy=0.99))
+    (folder / "audit.json").unlink()
     reseal(folder)
     assert fv.verify(folder).ok  # without the data nobody can know
     (problem,) = fv.verify(folder, many).problems
     assert re.fullmatch(r"metrics.json: test: accuracy is 0.99; the predictions give 0\.\d+\.", problem)
 
 
-def test_counts_of_groups_are_made_again(copied, edit, reseal, many):
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda test: test["groups"][0].update(nodes=7), "test: 'groups' is not what the predictions give."),
+        (
+            lambda test: test["intervals"]["auc"].update(high=0.99),
+            "test: 'intervals' is not what the predictions give.",
+        ),
+        (lambda test: test["intervals"].pop("f1"), "test: 'intervals' is not what the predictions give."),
+        (lambda test: test["undefined"].update(auc="why"), "test: 'undefined' is not what the predictions give."),
+        (lambda test: test.update(nodes=7), "test: 'nodes' is not what the predictions give."),
+        (lambda test: test["pairs"].clear(), "test: 'pairs' is not what the predictions give."),
+        (lambda test: test.pop("pairs"), "test: 'pairs' is not what the predictions give."),
+        (lambda test: test.pop("auc"), r"test: auc is undefined; the predictions give 0\.\d+."),
+    ],
+)
+def test_all_that_metrics_say_is_made_again(copied, edit, reseal, many, change, problem):
     folder = copied("run")
-    edit(folder / "metrics.json", lambda document: document["test"]["groups"][0].update(nodes=7))
+    edit(folder / "metrics.json", lambda document: change(document["test"]))
+    (folder / "audit.json").unlink()  # it has the same metrics, and would be noticed, too
     reseal(folder)
-    assert fv.verify(folder, many).problems == (
-        "metrics.json: test: the counts of the groups are not those that the predictions give.",
+    (found,) = fv.verify(folder, many).problems
+    assert re.fullmatch(f"metrics.json: {problem}", found)
+
+
+def test_a_split_that_was_taken_away_is_noticed(copied, edit, reseal, many):
+    folder = copied("run")
+    edit(folder / "metrics.json", lambda document: document.pop("val"))
+    reseal(folder)
+    assert fv.verify(folder, many).problems == ("metrics.json: val: is missing.",)
+
+
+def test_intervals_of_another_numpy_are_not_compared_and_it_says_so(copied, edit, reseal, many):
+    folder = copied("run")
+    edit(folder / "metrics.json", lambda document: document["test"]["intervals"]["auc"].update(high=0.99))
+    edit(folder / "run.json", lambda document: document["versions"].update(numpy="1.0"))
+    reseal(folder)
+    found = fv.verify(folder, many)
+    assert (found.ok, found.notes[-1]) == (
+        True,
+        "metrics.json: its intervals were drawn with another version of NumPy, and not again.",
     )
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda run: run.update(method="masking"), "'method': not what model.json says."),
+        (lambda run: run.update(seed=8), "'seed': not what model.json says."),
+        (lambda run: run["parameters"].update(hidden=8), "'parameters: hidden': not what model.json says."),
+        (lambda run: run["parameters"].pop("hidden"), "'parameters: hidden': not what model.json says."),
+        (lambda run: run["data"].update(sha256="0" * 64), "'data: sha256': not what model.json says."),
+        (lambda run: run.update(epochs=4), "'epochs' is 4; history.jsonl has 5."),
+        (lambda run: run.update(best_epoch=9), "'best_epoch' is 9, which history.jsonl does not have."),
+        (lambda run: run.update(keep_probability={"x": 1.0}), "'keep_probability' is not what the model gives."),
+        (lambda run: run.update(threshold="0.5"), "threshold is 0.5; expected a number from 0 to 1."),
+    ],
+)
+def test_what_run_json_says_of_the_model_is_compared_with_the_model_although_the_hashes_fit(
+    copied, edit, reseal, change, problem
+):
+    folder = copied("run")
+    edit(folder / "run.json", change)
+    (folder / "audit.json").unlink()
+    reseal(folder)
+    assert f"run.json: {problem}" in fv.verify(folder).problems
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("groups", ["0", "2"]), ("classes", ["0", "2"]), ("sensitive_name", "age"), ("directed", True)]
+)
+def test_what_the_model_says_of_its_graph_is_compared_with_the_graph(copied, reseal, many, name, value):
+    folder = copied("run")
+    document = json.loads((folder / "model.json").read_text())
+    document["facts"][name] = value
+    (folder / "model.json").write_bytes(canonical(document))
+    reseal(folder)
+    assert any(name in problem or "fitted" in problem for problem in fv.verify(folder, many).problems)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda audit: audit["model"]["rows"][0].update(auc=0.99), "the model's auc is not that of metrics.json."),
+        (lambda audit: audit["graph"].update(nodes=7), "'nodes' is not that of the graph."),
+        (lambda audit: audit["graph"]["groups"].update({"0": 7}), "'groups' is not that of the graph."),
+        (lambda audit: audit.update(homophily=0.1), "'homophily' is not that of the graph."),
+    ],
+)
+def test_an_audit_of_another_graph_or_model_is_noticed_although_the_hashes_fit(
+    copied, edit, reseal, many, change, problem
+):
+    folder = copied("run")
+    edit(folder / "audit.json", change)
+    reseal(folder)
+    assert fv.verify(folder, many).problems == (f"audit.json: {problem}",)
+
+
+def test_scores_that_are_almost_one_are_kept_apart(tmp_path):
+    """With nine digits they were equal in predictions.csv, and their AUC another."""
+    rng = np.random.default_rng(0)
+    features = np.linspace(-1, 1, 200)[:, None]
+    labels = (features[:, 0] + rng.normal(0, 0.02, 200) > 0).astype(int)
+    graph = fv.NodeGraph.from_arrays(
+        features=features, edges=[[0], [1]], labels=labels, sensitive=rng.integers(0, 2, 200)
+    )
+    train_run(fv.LogisticRegression(inverse_penalty=1e6), graph, tmp_path)
+    scores = [float(line.split(",")[1]) for line in (tmp_path / "predictions.csv").read_text().splitlines()[1:]]
+    rounded = {f"{score:.9g}" for score in scores}
+    assert len(rounded) < len({*scores})
+    assert fv.verify(tmp_path, graph).ok
 
 
 def test_a_prediction_that_its_score_contradicts_is_noticed(copied, reseal):
@@ -95,8 +203,9 @@ def test_scores_of_another_model_are_noticed(copied, reseal, many):
     fv.LogisticRegression().fit(many).save(folder)
     reseal(folder)
     problems = fv.verify(folder, many).problems
-    assert len(problems) == 1
-    assert "rows have another score than the model gives" in problems[0]
+    assert len(problems) == 2
+    assert problems[0].startswith("run.json: 'method', 'seed', ")
+    assert "rows have another score than the model gives" in problems[1]
 
 
 def test_another_graph_is_noticed(copied, many):

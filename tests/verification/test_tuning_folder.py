@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import shutil
+
+import numpy as np
 import pytest
 
 import fairview as fv
+from fairview.manifest import file_sha256
 
 CHANGED = "does not match its sha256 in files.json; it is damaged or changed."
 
@@ -89,6 +94,45 @@ def test_a_tried_model_that_was_changed_is_noticed(copied):
     path.write_bytes(path.read_bytes()[:-1] + b"\x7f")
     place = path.relative_to(folder)
     assert any(problem.startswith(f"{place}: does not match its sha256 in") for problem in fv.verify(folder).problems)
+
+
+def test_scores_that_the_tried_models_do_not_give_are_noticed_although_the_hashes_fit(copied, edit, reseal, many):
+    folder = copied("tuning")
+    path = min(folder.glob("trials/*/scores.npy"))
+    np.save(path, np.load(path)[::-1])
+    edit(path.with_name("trial.json"), lambda document: document["sha256"].update({path.name: file_sha256(path)}))
+    reseal(folder)
+    place = path.parent.relative_to(folder).as_posix()
+    assert fv.verify(folder, many).problems == (f"{place}/scores.npy: these are not the scores that the model gives.",)
+
+
+def test_a_trial_that_was_put_there_is_noticed(copied):
+    folder = copied("tuning")
+    shutil.copytree(min(folder.glob("trials/*")), folder / "trials" / "9999")
+    assert "files.json: does not record trials/9999/trial.json." in fv.verify(folder).problems
+
+
+def test_a_decision_on_another_question_is_noticed(copied, edit, reseal):
+    folder = copied("tuning")
+    edit(folder / "study.json", lambda document: document.update(confidence=0.5))
+    reseal(folder)
+    assert fv.verify(folder).problems == ("study.json: confidence is not that of tune.json.",)
+
+
+@pytest.mark.parametrize("place", [("refused",), ("gaps", 0), ("graph", "sha256"), ("seed",), ("chosen", "limits")])
+def test_a_decision_that_lacks_something_is_a_problem_and_never_a_crash(copied, edit, reseal, many, place):
+    folder = copied("tuning")
+
+    def change(document):
+        for key in place[:-1]:
+            document = document[key]
+        del document[place[-1]]
+
+    for name in ("tune.json", "study.json"):
+        with contextlib.suppress(KeyError):
+            edit(folder / name, change)
+    reseal(folder)
+    assert not fv.verify(folder, many).ok
 
 
 def test_another_graph_is_noticed(copied):

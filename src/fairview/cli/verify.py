@@ -67,5 +67,5 @@ def _extent(result: Verification) -> str:
     """How much was looked at, in words."""
     names = ", ".join(result.checked) if len(result.checked) <= 8 else f"{len(result.checked)} files"
     again = ["the metrics"] * result.recomputed + ["the certificate's counts"] * result.recounted
-    how = f"{' and '.join(again)} made again from the data" if again else "without the data, no number was made again"
+    how = f"{' and '.join(again)} made again from the data" if again else "no number was made again from the data"
     return f"{names} ({how})"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fairview.arguments import shortened
 from fairview.arrays import as_array
 from fairview.data.adjacency import Adjacency
 from fairview.errors import InputError, Problems, some
@@ -81,6 +82,8 @@ def labels_from(labels: npt.ArrayLike | None, num_nodes: int) -> npt.NDArray[np.
 
 def masks_from(splits: Mapping[str, npt.ArrayLike] | None, problems: Problems) -> dict[str, npt.NDArray[Any]]:
     """The masks as arrays, by name; `check_splits` says whether they are masks."""
+    if splits is not None and not isinstance(splits, Mapping):
+        raise InputError(f"splits: {shortened(splits)}; expected a dictionary from names to masks.")
     masks = {}
     for name, mask in (splits or {}).items():
         with problems.collecting():

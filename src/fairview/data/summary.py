@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from fairview.data.graph import NodeGraph
+from fairview.data.graph_argument import require_graph
 from fairview.data.hints import hints
 from fairview.data.trainable import reasons_against
 from fairview.undefined import Undefined, plain
@@ -24,6 +25,7 @@ def summarise(graph: NodeGraph) -> dict[str, Any]:
         >>> facts["edges"], facts["isolated_nodes"], facts["components"], facts["homophily"]
         (1, 1, 2, 0.0)
     """
+    require_graph(graph, "summarise")
     links, degree = graph.adjacency, graph.adjacency.degree
     reached = np.bincount(links.indices, minlength=graph.num_nodes)  # along directed links, too
     homophily, reasons = graph.homophily(), reasons_against(graph)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from fairview._version import __version__
 from fairview.arguments import require_folder
 from fairview.atomic import write_atomic
 from fairview.errors import FairviewError, InputError, ModelFileError, flag, in_one_line, placeholder
+from fairview.files import read_regular
 from fairview.isolation import isolated
 from fairview.manifest import check_recorded
 from fairview.marks import TENSORS
@@ -233,12 +233,9 @@ def _class_of(folder: Path, name: Any, given: type | None) -> Any:
 
 def _read(path: Path) -> bytes:
     try:
-        about = path.stat()
-        if not stat.S_ISREG(about.st_mode):  # a pipe or a device might never end
-            raise ModelFileError(f"{path}: is not a file.")
-        if about.st_size > LARGEST:
-            raise ModelFileError(f"{path}: larger than {LARGEST:,} bytes; that is no model.")
-        return path.read_bytes()
+        return read_regular(path, LARGEST)
+    except InputError as error:
+        raise ModelFileError(error.message) from None
     except OSError as error:
         raise ModelFileError(f"{path}: can't be read ({error.strerror or error}).") from None
 

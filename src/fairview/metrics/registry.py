@@ -178,6 +178,7 @@ def register_metric(entry: MetricEntry) -> MetricEntry:
     Raises:
         InputError: the name is taken, or the entry has not exactly one way to be computed.
     """
-    if (entry.total_rate is None) == (not entry.group_rates):
+    given: object = entry
+    if isinstance(given, MetricEntry) and (entry.total_rate is None) == (not entry.group_rates):
         raise InputError(f"metric '{entry.name}': give either total_rate or group_rates.")
     return METRICS.register(entry)

@@ -15,6 +15,7 @@ from typing import Any
 from fairview._version import __version__
 from fairview.atomic import write_json
 from fairview.errors import InputError, did_you_mean, option
+from fairview.files import read_regular
 from fairview.machine import cpu_capability, processor
 from fairview.marks import wrote
 from fairview.paper import fig1, fig3, fig4, fig5, table1, table2, table3, table4, table6
@@ -126,7 +127,7 @@ class ArtefactResult:
     @classmethod
     def load(cls, path: Path) -> ArtefactResult:
         try:
-            document = json.loads(path.read_text(encoding="utf-8"))
+            document = json.loads(read_regular(path))
             if (document["kind"], document["version"]) != ("paper", 1) or document["name"] not in ARTEFACTS:
                 raise ValueError
             return cls(

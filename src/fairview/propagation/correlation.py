@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fairview.arguments import require_whole
 from fairview.data.graph import NodeGraph
+from fairview.data.graph_argument import require_graph
 from fairview.errors import InputError
 from fairview.groups import UNKNOWN
 from fairview.progress import track
@@ -43,8 +45,8 @@ def sensitive_correlation(graph: NodeGraph, operator: Operator = _GCN, hops: int
         >>> sensitive_correlation(graph, hops=1).round(6).tolist()
         [[1.0], [0.5]]
     """
-    if hops < 0:
-        raise InputError(f"hops: {hops}; expected 0 or more.")
+    require_graph(graph, "sensitive_correlation")
+    require_whole(hops, "hops", least=0)
     codes = known_groups(graph)
     values: Values = graph.features.astype(np.float64)
     by_hop = [group_correlation(values, codes)]

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from fairview.data.graph import NodeGraph
+from fairview.data.graph_argument import require_graph
 from fairview.errors import InputError, did_you_mean, quoted
 from fairview.propagation.correlation import sensitive_correlation
 from fairview.propagation.operators import Operator
@@ -39,6 +40,7 @@ def mask_by_correlation(
         >>> mask_by_correlation(graph, "S1", top_k=1).features.tolist()
         [[0.0, 1.0], [0.0, 1.0], [0.0, 3.0]]
     """
+    require_graph(graph, "mask_by_correlation")
     if strategy not in STRATEGIES:
         raise InputError(f"strategy: no '{strategy}'.{did_you_mean(strategy, list(STRATEGIES))}")
     if not 0 <= top_k <= graph.num_channels:

@@ -26,6 +26,7 @@ def write_report(folder: str | Path, *, figures: Sequence[str] | None = None, ov
     Raises:
         InputError: there is nothing to report, a document is not what it must be, or a file of that name is foreign.
     """
+    from fairview.arguments import require_folder
     from fairview.locks import folder_lock
     from fairview.manifest import write_recorded
     from fairview.outputs import check_folder
@@ -34,7 +35,7 @@ def write_report(folder: str | Path, *, figures: Sequence[str] | None = None, ov
     from fairview.report.folder import read_folder
     from fairview.report.page import page
 
-    folder = Path(folder)
+    folder = require_folder(folder, "write_report")
     content = read_folder(folder)
     path = folder / "report.html"
     check_folder(folder, [path.name], overwrite=overwrite)

@@ -8,6 +8,7 @@ the document, or the part of one, that it reads.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -34,6 +35,7 @@ def visible(text: str) -> str:
 
 Text = Annotated[str, AfterValidator(visible)]
 Number = float | None
+Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=0, le=10**15)]
 
 
@@ -58,7 +60,9 @@ class Bounds(DocumentPart):
 class RateBounds(Bounds):
     """A share of a group, with or without its interval."""
 
-    value: Number = None
+    value: Share | None = None
+    low: Share | None = None
+    high: Share | None = None
 
 
 def _rate(value: Any) -> Any:
@@ -88,6 +92,15 @@ class PairRow(DocumentPart):
     gap: Number = None
 
 
+def check_ranges(values: Mapping[str, Any]) -> None:
+    """Metrics by name, each within its range; what is no number is told elsewhere."""
+    for name, value in values.items():
+        if name in METRICS and isinstance(value, int | float):
+            least, most = METRICS[name].range
+            if not least <= value <= most:
+                raise ValueError(f"{name}: expected a number from {least:g} to {most:g}")
+
+
 class MetricsRow(DocumentPart):
     """The metrics of one model, one epoch or one threshold.
 
@@ -108,10 +121,7 @@ class MetricsRow(DocumentPart):
         if not isinstance(document, dict):
             return document
         known = {name: document[name] for name in METRICS if name in document}
-        for name, value in known.items():
-            least, most = METRICS[name].range
-            if isinstance(value, int | float) and not least <= value <= most:
-                raise ValueError(f"{name}: expected a number from {least:g} to {most:g}")
+        check_ranges(known)
         intervals = document.get("intervals")
         reasons = intervals.get("undefined", {}) if isinstance(intervals, dict) else {}
         return document | {"metrics": known, "without_interval": reasons}
@@ -132,6 +142,12 @@ class EvaluationDocument(MetricsRow):
     group_unknown: Count = 0
     groups: list[GroupRow] = []
     pairs: dict[Text, list[PairRow]] = {}
+
+    @model_validator(mode="after")
+    def _in_range(self) -> EvaluationDocument:
+        for end in ("low", "high"):
+            check_ranges({name: getattr(bounds, end) for name, bounds in self.intervals.items()})
+        return self
 
 
 class EpochLine(DocumentPart):
@@ -209,6 +225,11 @@ class ComparisonRow(DocumentPart):
     difference: dict[Text, DifferenceRow | None] | None = None
     seconds: Number = None
     memory_mb: Number = None
+
+    @model_validator(mode="after")
+    def _in_range(self) -> ComparisonRow:
+        check_ranges(self.mean)  # the ends of its interval may lie beyond
+        return self
 
     @property
     def title(self) -> str:

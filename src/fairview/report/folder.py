@@ -12,14 +12,14 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, Field, RootModel, ValidationError, model_validator
 
 from fairview.errors import InputError, command, placeholder
-from fairview.manifest import check_recorded
+from fairview.files import read_regular
+from fairview.manifest import check_absent, check_recorded
 from fairview.report.audit_documents import AuditDocument
 from fairview.report.documents import ComparisonDocument, EpochLine, EvaluationDocument, RunRecord, visible
 from fairview.report.tuning_documents import CertificateDocument, TuningDocument
 from fairview.runs.stability_document import Stability
 from fairview.study.row_summary import row_costs
 
-LARGEST_FILE = 64 * 2**20  # bytes; the documents of a run are a few hundred kB
 MOST_SEEDS = 1000
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -213,15 +213,12 @@ def _read(path: Path, model: type[_Model]) -> _Model | None:
 
 
 def _bytes(path: Path) -> bytes | None:
-    """The file's content; None if there is none. A pipe or a device is not waited for."""
+    """The file's content; None if there is none, and none was recorded. A pipe or a device is not waited for."""
     try:
         if not path.exists():
+            check_absent(path)
             return None
-        if not path.is_file():
-            raise InputError(f"{path}: is not a file.")
-        if path.stat().st_size > LARGEST_FILE:
-            raise InputError(f"{path}: has {path.stat().st_size:,} bytes; expected at most {LARGEST_FILE:,}.")
-        return path.read_bytes()
+        return read_regular(path)
     except OSError as error:
         raise InputError(f"{path}: can't be read ({error.strerror or error}).") from None
 

@@ -16,8 +16,10 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from fairview.arguments import require_folder
 from fairview.atomic import check_replaceable, write_atomic
 from fairview.errors import InputError
+from fairview.files import read_regular
 from fairview.methods.registry import METHODS
 from fairview.metrics.registry import METRICS
 from fairview.report.documents import EvaluationDocument, RateBounds
@@ -43,7 +45,7 @@ def write_card(folder: str | Path) -> Path:
     Raises:
         InputError: there is no model to describe, or a README.md that is not an unchanged card of fairview.
     """
-    folder = Path(folder)
+    folder = require_folder(folder, "write_card")
     path = folder / "README.md"
     check_replaceable(path)
     text = model_card(read_folder(folder), str(folder))
@@ -239,8 +241,8 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
 def _is_ours(path: Path) -> bool:
     """Whether a file is a card as it was written."""
     try:
-        data = path.read_bytes()
-    except OSError:
+        data = read_regular(path)
+    except (OSError, InputError):
         return False
     mark = _MARK.search(data)
     return mark is not None and hashlib.sha256(data[: mark.start()]).hexdigest().encode() == mark[1]

@@ -10,9 +10,17 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from fairview.metrics.registry import METRICS
-from fairview.report.documents import Count, DocumentPart, EvaluationDocument, GraphRecord, MetricsRow, Number, Text
+from fairview.report.documents import (
+    Count,
+    DocumentPart,
+    EvaluationDocument,
+    GraphRecord,
+    MetricsRow,
+    Number,
+    Share,
+    Text,
+)
 
-Share = Annotated[float, Field(ge=0, le=1)]
 Population = Literal["new", "graph"]
 MOST_CANDIDATES = 5000
 

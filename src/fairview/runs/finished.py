@@ -9,6 +9,7 @@ from typing import Any
 from torch import nn
 
 from fairview.errors import InputError, option
+from fairview.files import read_regular
 from fairview.manifest import DERIVED, check_recorded, mismatches
 from fairview.methods.estimator import Estimator
 from fairview.methods.model_files import WAITING, load_model
@@ -20,8 +21,6 @@ FILES = ("history.jsonl", "metrics.json", "model.json", "model.safetensors", "pr
 
 OUTPUTS = (*FILES, "run.json", "checkpoint.safetensors", WAITING, *DERIVED)
 """All that a run may write into its folder, or remove from it."""
-LARGEST = 64 * 2**20
-"""Bytes of a document that are read at most; a run's have a few hundred thousand."""
 
 
 def finished_run(folder: Path, model: Estimator, identity: str, *, resume: bool) -> dict[str, Any]:
@@ -87,9 +86,7 @@ def read_json(path: Path) -> Any:
     try:
         if not path.is_file():
             raise InputError(f"{path}: no such file; is it the folder of a finished run?")
-        if path.stat().st_size > LARGEST:
-            raise InputError(f"{path}: has {path.stat().st_size:,} bytes; expected at most {LARGEST:,}.")
-        content = path.read_bytes()
+        content = read_regular(path)
         document = json.loads(content)
     except OSError as error:
         raise InputError(f"{path}: can't be read ({error.strerror or error}).") from None

@@ -223,5 +223,5 @@ def predictions(model: Method, graph: NodeGraph, *, split: str = "all", spreadsh
     scores = np.asarray(model.predict_proba(graph))[:, 1]
     rows = compress(zip(ids, scores.tolist(), strict=True), graph.split(split))
     threshold = getattr(model, "threshold_", 0.5)
-    lines = ["id,score,prediction"] + [f"{csv_cell(name)},{score:.9g},{int(score > threshold)}" for name, score in rows]
+    lines = ["id,score,prediction"] + [f"{csv_cell(name)},{score!r},{int(score > threshold)}" for name, score in rows]
     return "\n".join(lines) + "\n"

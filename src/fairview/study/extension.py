@@ -12,6 +12,7 @@ from typing import Any
 
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError, Problems, embed, option, quoted
+from fairview.files import read_regular
 from fairview.machine import cpu_capability, processor
 from fairview.methods.encoder_spec import encoder_entry
 from fairview.methods.registry import METHODS
@@ -149,7 +150,7 @@ def _read(path: Path) -> dict[str, Any] | None:
         return None
     problem = InputError(f"{path}: can't be read as the description of a comparison. Use another {option('folder')}.")
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(read_regular(path))
     except (OSError, ValueError, RecursionError):
         raise problem from None
     if not isinstance(document, dict) or document.get("kind") != "study" or document.get("version") != 1:

@@ -19,6 +19,10 @@ from typing import Any, BinaryIO, NoReturn, Self
 
 from fairview._version import __version__
 from fairview.errors import FairviewError, InputError
+from fairview.files import read_regular
+
+LARGEST = 2**30
+"""Bytes of a journal that are read at most; a trial takes a few thousand."""
 
 FORMAT = 1
 
@@ -58,6 +62,8 @@ class Journal:
         path = Path(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            if path.exists() and not path.is_file():
+                raise InputError(f"{path}: is not a file.")
             stream = path.open("a+b")
         except OSError as error:
             raise FairviewError(f"{path}: can't be written ({error.strerror or error}).") from None
@@ -82,7 +88,7 @@ class Journal:
         """What a journal holds, also while another process writes to it; without a file, nothing."""
         path = Path(path)
         try:
-            content = path.read_bytes()
+            content = read_regular(path, LARGEST)
         except FileNotFoundError:
             content = b""
         except OSError as error:

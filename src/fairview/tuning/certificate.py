@@ -19,6 +19,7 @@ import numpy.typing as npt
 from fairview._version import __version__
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError
+from fairview.files import read_regular
 from fairview.methods.estimator import Estimator
 from fairview.methods.model_files import load_model
 from fairview.metrics.gap_test import Sample, gap_p_value, largest_gap
@@ -133,7 +134,7 @@ def check_certificate(
     problems = []
     try:
         problems += _check_statement(document)
-        model = (folder / "model.json").read_bytes()
+        model = read_regular(folder / "model.json")
         if hashlib.sha256(model).hexdigest() != document["model_sha256"]:
             problems.append(f"{NAME}: it is of another model than model.json; refitting or changing a model voids it.")
         told = json.loads(model).get("threshold", 0.5)
@@ -212,7 +213,7 @@ def _groups(conditions: Sequence[Sequence[Sample]], graph: NodeGraph) -> list[li
 
 def _read(path: Path) -> dict[str, Any] | str:
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(read_regular(path))
     except (OSError, ValueError, RecursionError) as error:
         return f"{path.name}: can't be read ({type(error).__name__})."
     if not isinstance(document, dict) or document.get("kind") != "certificate" or document.get("version") != 1:

@@ -10,9 +10,10 @@ from typing import Any
 from fairview.atomic import as_text, write_json
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError, option
+from fairview.files import read_regular
 from fairview.locks import folder_lock
 from fairview.manifest import OWN as FILES
-from fairview.manifest import mismatches, record, write_recorded
+from fairview.manifest import check_recorded, mismatches, record, write_recorded
 from fairview.methods.model_files import WAITING
 from fairview.outputs import Inputs, check_folder
 from fairview.runs.finished import OUTPUTS as RUN
@@ -46,10 +47,12 @@ def begin(folder: Path, study: dict[str, Any], *, resume: bool) -> None:
         write_json(path, {"kind": "tuning study", "version": VERSION} | study)
         return
     try:
-        known = json.loads(path.read_text(encoding="utf-8"))
+        content = read_regular(path)
+        known = json.loads(content)
         different = sorted(name for name, value in study.items() if known.get(name) != value)
     except (OSError, ValueError, AttributeError, RecursionError):
         raise InputError(f"{path}: can't be read. Use another {option('folder')}, or remove this one.") from None
+    check_recorded(path, content)
     if different:
         raise InputError(
             f"{folder}: holds a search with other {', '.join(different)}. Use another {option('folder')}; a second "
@@ -64,11 +67,11 @@ def begin(folder: Path, study: dict[str, Any], *, resume: bool) -> None:
 
 def check_undecided(folder: Path, trials: int | None, minutes: float | None) -> None:
     """More models after a decision would be a second look at the same certification nodes."""
-    try:
-        before = json.loads((folder / "tune.json").read_text(encoding="utf-8"))["budget"]
-    except FileNotFoundError:
+    if not (folder / "tune.json").exists():
         return
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    try:
+        before = read_json(folder / "tune.json")["budget"]
+    except (KeyError, TypeError):
         raise InputError(f"{folder / 'tune.json'}: can't be read. Use another {option('folder')}.") from None
     if minutes is not None or before != {"trials": trials, "minutes": minutes}:
         raise InputError(

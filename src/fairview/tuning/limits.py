@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 
+from fairview.arguments import shortened
 from fairview.errors import InputError, Problems, did_you_mean, option
 from fairview.metrics.registry import METRICS
 
@@ -61,6 +62,10 @@ def read_limits(max_gap: float | Mapping[str, float] | None, gaps: Sequence[str]
         (Limit(gap='equal_opportunity', limit=0.1),)
     """
     problems = Problems()
+    if not isinstance(gaps, str | list | tuple | set | None) or not all(isinstance(name, str) for name in gaps or ()):
+        raise InputError(
+            f"{option('gap')}: {shortened(gaps)}; expected the names of gaps, such as 'equal_opportunity'."
+        )
     names = [gaps] if isinstance(gaps, str) else list(gaps or ())
     if isinstance(max_gap, Mapping):
         by_gap: dict[str, float | None] = {str(name): value for name, value in max_gap.items()}

@@ -15,7 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fairview.atomic import write_atomic, write_json
+from fairview.data.limits import MOST_BYTES
 from fairview.errors import FairviewError, InputError, in_one_line, option
+from fairview.files import read_regular
 from fairview.methods.contract import Facts
 from fairview.methods.estimator import Estimator
 from fairview.methods.model_files import load_model, write_model
@@ -132,7 +134,7 @@ def load_trial(folder: Path, method: str, settings: Mapping[str, Any], holdout: 
     if not path.exists():
         return None
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(read_regular(path))
         whole = all(_sha256(folder / name) == digest for name, digest in document["sha256"].items())
         same = (document["method"], document["settings"]) == (method, json.loads(json.dumps(dict(settings))))
         seconds = float(document["seconds"])
@@ -166,7 +168,7 @@ class Failure:
 
 
 def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return hashlib.sha256(read_regular(path, MOST_BYTES)).hexdigest()
 
 
 def _setting(name: str, value: Any) -> str:

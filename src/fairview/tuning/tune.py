@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from fairview._version import __version__
 from fairview.arguments import require_folder
@@ -107,14 +107,14 @@ def tune(
     end_if_still_starting()
     require_graph(graph, "tune")
     begun = time.perf_counter()
-    methods = [methods] if isinstance(methods, str | type) else list(methods)
+    listed: list[Any] = list(methods) if isinstance(methods, list | tuple | set) else [methods]
     named = encoders_for(encoders, graph)
     limits, entries = checked_request(
         max_gap,
         gaps,
         confidence,
         utility,
-        methods,
+        listed,
         named,
         trials,
         minutes,

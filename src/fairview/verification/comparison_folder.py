@@ -13,13 +13,15 @@ from pydantic import ValidationError
 
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError
+from fairview.files import read_regular
 from fairview.manifest import OWN, mismatches
 from fairview.report.folder import read_folder
 from fairview.runs.finished import read_json
-from fairview.study.journal import decode
+from fairview.study.journal import LARGEST, decode
 from fairview.study.result_tables import tables
 from fairview.study.row_summary import UNRANKED, Outcomes, summarise_rows
 from fairview.study.trials import Result, Trial
+from fairview.verification import graph_record
 from fairview.verification.findings import Findings
 
 _FILES = ("study.json", "journal.jsonl", "results.csv", "summary.json", "timings.csv")
@@ -31,6 +33,7 @@ def check_comparison(folder: Path, graph: NodeGraph | None, findings: Findings) 
         problems, checked = mismatches(folder)
         findings.add(problems)
         findings.looked_at(checked or [name for name in _FILES if (folder / name).exists()])
+        findings.require_recorded(folder, _FILES)
         if not (folder / OWN).exists():
             findings.note(f"{OWN}: there is none: the comparison is unfinished, or of version 0.1.0.")
         if not (folder / "summary.json").exists():
@@ -41,24 +44,38 @@ def check_comparison(folder: Path, graph: NodeGraph | None, findings: Findings) 
             findings.add([f"summary.json: {unfinished[0].lower()}{unfinished[1:]}"])
             return
         summary = read_json(folder / "summary.json")
-        if graph is not None and graph.sha256 != summary["graph"]["sha256"]:
-            findings.add(["summary.json: the comparison is of another graph than the one given."])
-        outcomes = _outcomes(folder / "journal.jsonl", str(summary["graph"]["sha256"]))
+        if graph is not None:
+            told = summary.get("graph")
+            findings.add(graph_record.against_graph(told, graph, "summary.json", "the comparison"))
+            findings.note("a comparison keeps no predictions: the metrics of its trials can't be made again.")
+        findings.add(_against_study(summary, read_json(folder / "study.json")))
+        outcomes = _outcomes(folder / "journal.jsonl", dict(summary.get("graph", {})).get("sha256"))
         listed = [trial for trial, _ in outcomes], [result for _, result in outcomes]
         texts = zip(tables(*listed), tables(*listed, with_quotes=True), strict=True)
         for name, as_written in zip(("results.csv", "timings.csv"), texts, strict=True):
-            if (folder / name).read_bytes() not in [text.encode() for text in as_written]:
+            if read_regular(folder / name) not in [text.encode() for text in as_written]:
                 findings.add([f"{name}: is not what the journal gives."])
         try:
             findings.add(_against_summary(summary, outcomes))
-        except (KeyError, TypeError, ValueError):  # a row lacks something that version 0.1.0 did not write either
-            findings.add(["summary.json: its rows can't be compared with the journal's trials."])
+        except (KeyError, TypeError, ValueError):
+            text = "summary.json: its rows can't be compared with the journal's trials."
+            findings.add([text] if (folder / OWN).exists() else [])
+            findings.note(text)  # those of version 0.1.0 say less
 
 
-def _outcomes(path: Path, sha256: str) -> Outcomes:
+def _against_study(summary: Mapping[str, Any], study: Mapping[str, Any]) -> list[str]:
+    """The rows must be those that were asked for."""
+    rows = [
+        [{name: row.get(name) for name in ("method", "encoder", "settings")} for row in document.get("rows", [])]
+        for document in (summary, study)
+    ]
+    return [] if rows[0] == rows[1] else ["study.json: its rows are not those of summary.json."]
+
+
+def _outcomes(path: Path, sha256: Any) -> Outcomes:
     """Every trial of the journal with its result."""
     try:
-        lines = path.read_bytes().splitlines(keepends=True)
+        lines = read_regular(path, LARGEST).splitlines(keepends=True)
     except OSError as error:
         raise InputError(f"{path}: can't be read ({error.strerror or error}).") from None
     found = []

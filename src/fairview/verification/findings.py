@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from fairview.errors import FairviewError, InputError
+from fairview.manifest import holder_of, recorded
 
 
 @dataclass
@@ -34,6 +36,12 @@ class Findings:
 
     def looked_at(self, names: Iterable[str]) -> None:
         self.checked += [name for each in names if (name := f"{self.place}{each}") not in self.checked]
+
+    def require_recorded(self, folder: Path, names: Iterable[str]) -> None:
+        """A record that lacks one of these files was changed."""
+        holder, known = holder_of(folder).name, recorded(folder)
+        if known is not None:
+            self.add(f"{holder}: does not record {name}." for name in names if name not in known)
 
     def note(self, text: str) -> None:
         self.notes.append(f"{self.place}{text}")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+
 from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
 from fairview.manifest import mismatches, recorded
@@ -13,7 +15,7 @@ from fairview.report.folder import read_folder
 from fairview.runs.finished import FILES, read_metrics, read_record
 from fairview.runs.stability import against_metrics, read_stability
 from fairview.tuning.certificate import NAME, check_certificate
-from fairview.verification import predictions
+from fairview.verification import audit_file, model_file, predictions
 from fairview.verification.findings import Findings
 
 Loader = Callable[[Path], Estimator]
@@ -30,6 +32,9 @@ def check_run(folder: Path, graph: NodeGraph | None, load: Loader, findings: Fin
         with findings.collecting():
             model = load(folder)
     if sound and (folder / "run.json").exists():
+        with findings.collecting():
+            if model is not None:
+                findings.add(model_file.against_record(folder, model))
         _check_numbers(folder, graph, model, findings)
     if (folder / NAME).exists():
         findings.looked_at([NAME])
@@ -39,22 +44,22 @@ def check_run(folder: Path, graph: NodeGraph | None, load: Loader, findings: Fin
 
 
 def _check_files(folder: Path, findings: Findings) -> None:
-    """Hashes first; then, of what has none, types and ranges."""
+    """Hashes first; then, of what has none, types and ranges; then whether the audit is of this run."""
     with findings.collecting():
         problems, checked = mismatches(folder)
         findings.add(problems)
         findings.looked_at(checked)
         if problems:
             return
-        known = recorded(folder)
         if not (folder / "run.json").exists():
             findings.add(["run.json: is missing: the run is unfinished."])
-        elif known is None:
+        elif recorded(folder) is None:
             findings.note("run.json: was written by version 0.1.0, which kept no hashes.")
         else:
-            lost = [name for name in FILES if name not in known]
-            findings.add(f"run.json: does not record {name}." for name in lost)
-        read_folder(folder)
+            findings.require_recorded(folder, FILES)
+        content = read_folder(folder)
+        if content.run is not None and content.run.audit is not None:
+            findings.add(audit_file.against_metrics(content.run.audit, content.run.metrics or {}))
         findings.looked_at(name for name in ("run.json", "metrics.json", "history.jsonl") if (folder / name).exists())
 
 
@@ -68,15 +73,27 @@ def _check_numbers(folder: Path, graph: NodeGraph | None, model: Estimator | Non
             if graph.sha256 != record["data"]["sha256"]:
                 findings.add(["run.json: the run is of another graph than the one given."])
                 return
+            if audit := read_folder(folder).audit:
+                findings.add(audit_file.against_graph(audit, graph))
+                findings.note(audit_file.NOT_REPEATED)
         if not (folder / predictions.NAME).exists():
             return
         found = predictions.read_predictions(folder / predictions.NAME)
         findings.looked_at([predictions.NAME])
         threshold = record.get("threshold", 0.5)
-        if isinstance(threshold, int | float):
-            findings.add(predictions.against_threshold(found, threshold))
+        if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold < 1:
+            findings.add([f"run.json: threshold is {str(threshold)[:40]}; expected a number from 0 to 1."])
+            return
+        findings.add(predictions.against_threshold(found, threshold))
         if graph is not None:
-            findings.add(predictions.against_metrics(found, metrics, graph))
+            drawn_alike = record.get("versions", {}).get("numpy") == np.__version__
+            if not drawn_alike:
+                findings.note("metrics.json: its intervals were drawn with another version of NumPy, and not again.")
+            again = predictions.against_metrics(
+                found, metrics, graph, threshold, intervals=drawn_alike, whole=recorded(folder) is not None
+            )
+            findings.add(again)
             findings.recomputed = True
             if model is not None:
                 findings.add(predictions.against_model(found, model, graph))
+                findings.add(model_file.against_graph(model, graph))

@@ -6,10 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
-from fairview.errors import FairviewError, InputError
+from fairview.errors import FairviewError, InputError, in_one_line
+from fairview.files import read_regular
 from fairview.manifest import OWN, file_sha256, mismatches
+from fairview.methods.registry import METHODS
 from fairview.report.folder import read_folder
 from fairview.runs.finished import read_json, read_record
 from fairview.tuning.certificate import NAME
@@ -17,7 +21,9 @@ from fairview.tuning.decision import decide
 from fairview.tuning.holdout import hold_out
 from fairview.tuning.limits import Limit
 from fairview.tuning.trials import load_trial
+from fairview.verification import graph_record, model_file
 from fairview.verification.findings import Findings
+from fairview.verification.predictions import SCORES_CLOSE
 from fairview.verification.run_folder import Loader, check_run
 
 
@@ -30,10 +36,13 @@ def check_tuning(folder: Path, graph: NodeGraph | None, load: Loader, findings: 
         findings.looked_at(checked or ["tune.json"])
         if not checked:
             findings.add([f"{OWN}: is missing: the folder was not finished."])
+        trials = sorted(path.relative_to(folder).as_posix() for path in folder.glob("trials/*/trial.json"))
+        findings.require_recorded(folder, ["study.json", "tune.json", *trials])
         if not findings.problems:
             read_folder(folder)
             document = read_json(folder / "tune.json")
             _check_trials(folder, findings)
+            findings.add(_against_study(document, read_json(folder / "study.json")))
             findings.add(_against_run(document, folder / "run"))
     if (folder / "run").is_dir():
         inner = findings.inside("run")
@@ -41,7 +50,10 @@ def check_tuning(folder: Path, graph: NodeGraph | None, load: Loader, findings: 
         findings.absorb(inner)
     if graph is not None and document and not findings.problems:
         with findings.collecting():
-            findings.add(_decided_again(folder, document, with_default_split(graph)[0], findings))
+            try:
+                findings.add(_decided_again(folder, document, with_default_split(graph)[0], findings))
+            except (KeyError, TypeError, ValueError, IndexError) as error:
+                findings.add([f"tune.json: nothing can be decided again from it ({in_one_line(error)})."])
 
 
 def _check_trials(folder: Path, findings: Findings) -> None:
@@ -49,7 +61,10 @@ def _check_trials(folder: Path, findings: Findings) -> None:
     for path in sorted(folder.glob("trials/*/trial.json")):
         place = path.parent.relative_to(folder).as_posix()
         try:
-            hashes = json.loads(path.read_bytes())["sha256"]
+            about = json.loads(read_regular(path))
+            hashes = about["sha256"]
+            if not isinstance(about["method"], str) or not isinstance(about["settings"], dict):
+                raise TypeError
             wrong = [name for name in ("model.json", "scores.npy") if file_sha256(path.parent / name) != hashes[name]]
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             findings.add([f"{place}: can't be read."])
@@ -58,9 +73,16 @@ def _check_trials(folder: Path, findings: Findings) -> None:
         findings.looked_at(f"{place}/{name}" for name in hashes)
 
 
+def _against_study(document: dict[str, Any], study: dict[str, Any]) -> list[str]:
+    """The decision must be the answer to what was asked."""
+    told = document | {"graph_sha256": document["graph"].get("sha256")}
+    names = ("limits", "gaps", "confidence", "utility", "methods", "population", "seed", "graph_sha256")
+    return [f"study.json: {name} is not that of tune.json." for name in names if study.get(name) != told.get(name)]
+
+
 def _against_run(document: dict[str, Any], run: Path) -> list[str]:
     """The decision must be of the model beside it."""
-    chosen, limits = document["chosen"], document["limits"]
+    chosen, limits = document.get("chosen"), document.get("limits")
     if chosen is None:
         return ["run: there is one, although tune.json says that no model was chosen."] if run.exists() else []
     if limits and not (run / NAME).exists():
@@ -79,24 +101,48 @@ def _against_run(document: dict[str, Any], run: Path) -> list[str]:
 
 def _decided_again(folder: Path, document: dict[str, Any], graph: NodeGraph, findings: Findings) -> list[str]:
     """The rule, applied again to the scores of every model that was tried."""
-    if graph.sha256 != document["graph"]["sha256"]:
-        return ["tune.json: the tuning is of another graph than the one given."]
+    if problems := list(graph_record.against_graph(document["graph"], graph, "tune.json", "the tuning")):
+        return problems
     holdout = hold_out(graph, seed=document["seed"])
     trials = []
     for path in sorted(folder.glob("trials/*/trial.json")):
-        about = json.loads(path.read_bytes())
+        about = json.loads(read_regular(path))
+        place = path.parent.relative_to(folder).as_posix()
         try:
             trial = load_trial(path.parent, about["method"], about["settings"], holdout)
         except FairviewError:
             trial = None
+        if trial is None and about["method"] in METHODS:
+            return [f"{place}: its model can't be loaded, or is of another graph."]
         if trial is None:
-            findings.note(f"{path.parent.name}: its model can't be loaded here, so that nothing was decided again.")
+            findings.note(f"{place}: its model can't be loaded here, so that nothing was decided again.")
             return []
+        scores = np.asarray(trial.model.predict_proba(graph))[:, 1]
+        if not np.allclose(scores, trial.scores, rtol=0, atol=SCORES_CLOSE):
+            return [f"{place}/scores.npy: these are not the scores that the model gives."]
+        if problems := list(model_file.against_graph(trial.model, graph)):
+            return [f"{place}/{problem}" for problem in problems]
         trials.append(trial)
     asked = {name: document[name] for name in ("limits", "gaps", "confidence", "utility", "population", "methods")}
     bounds = {each["gap"]: each["limit"] for each in document["limits"]}
     limits = tuple(Limit(gap, bounds.get(gap)) for gap in document["gaps"])
     again = decide(trials, limits, asked | {"seed": document["seed"]}, holdout).document
-    parts = ("chosen", "refused", "refusal", "metrics", "frontier", "yardsticks", "choices", "nodes")
+    parts = (
+        "chosen",
+        "refused",
+        "refusal",
+        "metrics",
+        "frontier",
+        "yardsticks",
+        "choices",
+        "nodes",
+        "conditions",
+        "trials",
+    )
     plain = json.loads(json.dumps({name: again[name] for name in parts}))
-    return [f"tune.json: {name} is not what the tried models give." for name in parts if plain[name] != document[name]]
+    findings.recomputed = True
+    wrong = [name for name in parts if plain[name] != document.get(name, _ABSENT)]
+    return [f"tune.json: {name} is not what the tried models give." for name in wrong]
+
+
+_ABSENT = object()

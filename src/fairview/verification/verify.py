@@ -16,6 +16,7 @@ from fairview.manifest import mismatches
 from fairview.methods.encoder_spec import Encoder
 from fairview.methods.model_files import load_model
 from fairview.report.folder import read_folder
+from fairview.verification.audit_file import NOT_REPEATED, against_graph
 from fairview.verification.comparison_folder import check_comparison
 from fairview.verification.findings import Findings
 from fairview.verification.run_folder import Loader, check_run
@@ -83,7 +84,7 @@ def verify(
     elif seeds := sorted(path for path in folder.glob("seed-*") if path.is_dir()):
         _check_seeds(folder, seeds, graph, load, found)
     elif (folder / "audit.json").exists():
-        _check_audit(folder, found)
+        _check_audit(folder, graph, found)
     else:
         raise InputError(
             f"{folder}: nothing to verify. Looked for run.json or model.json (a run), seed-* (several), audit.json (an "
@@ -103,14 +104,18 @@ def _check_seeds(folder: Path, seeds: list[Path], graph: NodeGraph | None, load:
     lost = [f"seed-{n}" for n in range(1, len(seeds) + 1) if not (folder / f"seed-{n}").is_dir()]
     found.add(f"{name}: is missing." for name in lost)
     if not found.problems:
-        _check_audit(folder, found)
+        _check_audit(folder, graph, found)
 
 
-def _check_audit(folder: Path, found: Findings) -> None:
-    """Hashes, and the types and ranges of what is there."""
+def _check_audit(folder: Path, graph: NodeGraph | None, found: Findings) -> None:
+    """Hashes, and the types and ranges of what is there; the audit's graph must be the one given."""
     with found.collecting():
         problems, checked = mismatches(folder)
         found.add(problems)
         found.looked_at(checked or [name for name in ("audit.json",) if (folder / name).exists()])
-        if not problems:
-            read_folder(folder)
+        if problems:
+            return
+        audit = read_folder(folder).audit
+        if audit is not None and graph is not None and (folder / "audit.json").exists():
+            found.add(against_graph(audit, graph))
+            found.note(NOT_REPEATED)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -174,6 +175,28 @@ def test_new_data_is_scaled_and_filled_as_the_old_was(read):
     recipe = read(PEOPLE, drop=["job"], scaling="minmax", missing="mean").recipe
     new = read("id,age,sex,ok\n7,65,f,0\n8,,m,1\n", "source,target\n7,8\n", recipe=recipe)
     assert new.features.tolist() == [[2.0], [0.0]]
+
+
+@pytest.mark.parametrize("missing", ["mean", "indicator"])
+def test_a_single_new_node_with_an_empty_cell_is_filled_as_the_recipe_says(missing):
+    people = pl.DataFrame({"id": [1, 2, 3], "age": [20, None, 40], "sex": ["f", "m", "f"], "ok": [0, 1, 1]})
+    links = pl.DataFrame({"source": [1], "target": [2]})
+    recipe = fv.read_graph(people, links, label="ok", sensitive="sex", scaling="none", missing=missing).recipe
+    alone = fv.read_graph(people[1:2], links[:0], recipe=recipe)
+    assert alone.features[0, 0] == 30
+    assert "1 empty cells of 1 nodes filled with the mean" in alone.provenance.notes
+
+
+def test_an_empty_cell_that_the_recipe_does_not_know_is_refused_without_an_option_that_predict_lacks():
+    people = pl.DataFrame({"id": [1, 2, 3], "age": [20, 30, 40], "sex": ["f", "m", "f"], "ok": [0, 1, 1]})
+    links = pl.DataFrame({"source": [1], "target": [2]})
+    recipe = fv.read_graph(people, links, label="ok", sensitive="sex").recipe
+    with pytest.raises(fv.InputError) as caught:
+        fv.read_graph(people.with_columns(age=pl.Series([20, None, 40])), links, recipe=recipe)
+    assert str(caught.value) == (
+        "nodes: column 'age': 1 of 3 rows are empty (id 2). Fill them, or leave these rows out: the model was trained "
+        "without empty cells."
+    )
 
 
 def test_label_and_sensitive_column_may_be_lacking(read, recipe):

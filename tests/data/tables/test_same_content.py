@@ -156,6 +156,15 @@ def test_a_narrow_number_is_the_number_that_it_prints(kind):
     assert (first.channels, first.sha256) == (("a=0.1", "a=0.3", "a=2.5"), second.sha256)
 
 
+def test_minus_zero_is_zero():
+    zeros = {"id": [1, 2], "amount": [-0.0, 1.5], "tiny": [-1e-60, 1.0], "group": ["a", "b"], "ok": [0, 1]}
+    graphs = [
+        fv.read_graph(pl.DataFrame(zeros | change), links_of(zeros), label="ok", sensitive="group")
+        for change in ({}, {"amount": [0.0, 1.5]}, {"tiny": [0.0, 1.0]})
+    ]
+    assert len({graph.sha256 for graph in graphs}) == 1
+
+
 def test_values_that_are_written_in_two_ways_are_one_and_it_is_noted():
     graph = fv.read_graph({"job": ["2", "2.0", "3"], "s": ["f", "m", "f"]}, sensitive="s", categorical=["job"])
     assert graph.channels == ("job=2", "job=3")

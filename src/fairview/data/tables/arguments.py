@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar, get_args
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, ParamSpec, TypeGuard, TypeVar, get_args
 
+import numpy as np
+
+from fairview.arguments import shortened
 from fairview.data.similarity.rules import NearestNeighbours, SimilarityThreshold
 from fairview.data.tables.links import words
 from fairview.data.tables.recipe import Missing, Recipe
 from fairview.data.tables.scaling import ScalingKind
-from fairview.errors import Problems, did_you_mean, option, quoted
+from fairview.errors import Problems, did_you_mean, option, quoted, shown
 from fairview.offered import offering
 
 _Given = ParamSpec("_Given")
 _Returned = TypeVar("_Returned")
 
 _ALLOWED = {"scaling": get_args(ScalingKind), "scale_on": ("all", "train"), "missing": get_args(Missing)}
+_NAMES = ("label", "sensitive", "id", "source", "target", "split", "edge_weight", "separator", "encoding", "name")
 _LISTS = ("features", "drop", "categorical", "unscaled", "missing_values", "unlabelled")
+_SWITCHES = ("sensitive_as_feature", "similarity_with_sensitive", "directed", "drop_unknown")
 _DECIDED = {  # by a recipe -> what it is when the caller left it alone
     **dict.fromkeys(("label", "sensitive", "id", "positive", "classes", "groups", "features", "similarity")),
     **dict.fromkeys(("drop", "categorical", "unscaled", "missing_values", "unlabelled"), ()),
@@ -95,20 +100,38 @@ def _check_context(arguments: dict[str, Any], problems: Problems) -> None:
 def _check_kinds(arguments: dict[str, Any]) -> None:
     problems = Problems()
     for name, allowed in _ALLOWED.items():
-        if (value := arguments[name]) not in allowed:
-            problems.add(f"{name}: {value!r}; expected {quoted(allowed)}.{_meant(value, allowed)}")
+        if not isinstance(value := arguments[name], str) or value not in allowed:
+            problems.add(f"{name}: {shortened(value)}; expected {quoted(allowed)}.{_meant(value, allowed)}")
+    for name in _NAMES:
+        if not isinstance(value := arguments[name], str) and (value is not None or name == "encoding"):
+            problems.add(f"{name}: {shortened(value)}; expected a text.")
     for name in _LISTS:
         if isinstance(value := arguments[name], str):
-            problems.add(f"{name}: expected a list of texts, got the text '{value}'; write ['{value}'].")
-    classes = arguments["classes"]
-    if classes is not None and (isinstance(classes, str) or len(classes) != 2):
-        problems.add(f"classes: expected the names of the negative and the positive class, got {classes!r}.")
+            text = shown(value)
+            problems.add(f"{name}: expected a list of texts, got the text '{text}'; write ['{text}'].")
+        elif not (value is None and name == "features") and not _is_list_of_texts(value):
+            problems.add(f"{name}: {shortened(value)}; expected a list of texts.")
+    for name in _SWITCHES:
+        if not isinstance(value := arguments[name], bool | np.bool_) and not (value is None and name == "directed"):
+            problems.add(f"{name}: {shortened(value)}; expected True or False.")
+    classes, groups = arguments["classes"], arguments["groups"]
+    if classes is not None and not (_is_list_of_texts(classes) and len(classes) == 2):
+        problems.add(f"classes: expected the names of the negative and the positive class, got {shortened(classes)}.")
+    if groups is not None and not isinstance(groups, Mapping):
+        expected = "a dictionary from values to the names of their groups"
+        problems.add(f"groups: {shortened(groups)}; expected {expected}.")
     rule, recipe = arguments["similarity"], arguments["recipe"]
     if rule is not None and not isinstance(rule, (NearestNeighbours, SimilarityThreshold)):
         problems.add(f"similarity: expected NearestNeighbours or SimilarityThreshold, got {type(rule).__name__}.")
     if recipe is not None and not isinstance(recipe, Recipe):
         problems.add(f"recipe: expected the `recipe` of another graph, got {type(recipe).__name__}.")
     problems.raise_if_any()
+
+
+def _is_list_of_texts(value: object) -> TypeGuard[Collection[str]]:
+    if not isinstance(value, Collection) or isinstance(value, str | bytes | Mapping):
+        return False
+    return all(isinstance(each, str) for each in value)
 
 
 def _other_weights(given: str, known: str | None) -> str:

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from fairview.arguments import shortened
 from fairview.data.limits import LONGEST_NAME, MOST_BYTES, MOST_COLUMNS, MOST_ROWS, MOST_VALUES
 from fairview.data.tables.archives import read_bytes
 from fairview.errors import InputError, Problems, did_you_mean, in_one_line, option, repeated, shown, some
@@ -118,7 +119,7 @@ def decode(data: bytes, name: str, encoding: str = "utf-8") -> bytes:
         codec = codecs.lookup(encoding).name
     except (LookupError, ValueError):
         raise InputError(
-            f"{name}: unknown encoding '{encoding}'. Usual ones: utf-8, latin-1, cp1252, utf-16."
+            f"{name}: unknown encoding '{shown(encoding)}'. Usual ones: utf-8, latin-1, cp1252, utf-16."
         ) from None
     if codec == "utf-8":
         data = data.removeprefix(codecs.BOM_UTF8)
@@ -155,7 +156,7 @@ def parse_csv(
     `text` is what `decode` gives, `first_line` the number that its first line has in the file called `name`.
     """
     if len(separator) != 1 or not separator.isascii() or separator in '"\n\r\0':
-        raise InputError(f"{name}: {option('separator')} must be one plain character, got {separator!r}.")
+        raise InputError(f"{name}: {option('separator')} must be one plain character, got {shortened(separator)}.")
     first_line += len(text) - len(text.lstrip(b"\n"))
     text = text.strip(b"\n") + b"\n"
     rows, columns = _check_structure(text, name, separator, header=header, quotes=quotes, first_line=first_line)

@@ -216,7 +216,7 @@ def read_graph(
     for text in notes:
         note(Message(text))
     graph = NodeGraph(
-        features=x.astype(np.float32),
+        features=x.astype(np.float32) + np.float32(0),  # 0 for -0, which whole numbers of pandas do not have
         channels=recipe.features.channels,
         adjacency=adjacency,
         labels=labels,

@@ -174,11 +174,15 @@ def read_sensitive(
             f"{len(values):,} different values ({some(values)}), more than {MOST_GROUPS} groups. "
             "Bin it into groups first, in a column of its own.",
         )
+        return nothing
     if not values:
         reader.add(column, "every value is empty.")
     names = list(values)
     if groups is not None:
         named = {_as_written(value, values): str(group) for value, group in groups.items()}
+        if len(named) > MOST_GROUPS:
+            reader.add(column, f"{len(named):,} group names ({some(named)}); at most {MOST_GROUPS}. Leave some out.")
+            return nothing
         unnamed = [value for value in values if value not in named]
         if unnamed:
             reader.add(column, f"no group name for {quoted(unnamed)}; there are names for {quoted(named)}.")
