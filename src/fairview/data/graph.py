@@ -293,11 +293,8 @@ class NodeGraph(Rebuilt):
             ... ).homophily()
             0.5
         """
-        first, second = self.sensitive[self.adjacency.sources], self.sensitive[self.adjacency.indices]
-        known = (first != UNKNOWN) & (second != UNKNOWN)
-        if not known.any():
-            return Undefined("no edge joins two nodes whose sensitive group is known")
-        return float((first == second)[known].mean())
+        same, known = self.adjacency.same_group(self.sensitive)
+        return same / known if known else Undefined("no edge joins two nodes whose sensitive group is known")
 
     @cached_property
     def sha256(self) -> str:
@@ -306,9 +303,8 @@ class NodeGraph(Rebuilt):
         names: list[object] = [self.channels, self.classes, self.groups, self.sensitive_name, self.sensitive_channels]
         names += [self.node_ids, tuple(self.splits)]
         digest.update(repr((names, self.adjacency.directed)).encode())
-        arrays: list[npt.NDArray[Any]] = [self.features, self.adjacency.indptr, self.adjacency.indices, self.labels]
-        arrays += [self.sensitive, *self.splits.values()]
-        for array in arrays if self.adjacency.weights is None else [*arrays, self.adjacency.weights]:
+        links = self.adjacency.content
+        for array in [self.features, *links[:2], self.labels, self.sensitive, *self.splits.values(), *links[2:]]:
             digest.update(f"{array.dtype.str}{array.shape}".encode())
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()

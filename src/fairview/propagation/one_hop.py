@@ -12,6 +12,7 @@ of the time of the matrix `Operator.matrix`, which takes longer than the product
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from fairview.data.adjacency import Adjacency
+from fairview.data.stored_links import StoredLinks
 from fairview.propagation.operators import Operator
 
 Values = npt.NDArray[np.floating[Any]]
@@ -32,6 +34,8 @@ def one_hop(adjacency: Adjacency, operator: Operator, dtype: npt.DTypeLike = np.
         >>> one_hop(adjacency, Operator(kind="mean"))(np.array([[1.0], [3.0], [5.0]])).ravel().tolist()
         [2.0, 2.0, 5.0]
     """
+    if isinstance(adjacency, StoredLinks):
+        return partial(adjacency.hop, kind=operator.kind, self_loops=operator.self_loops)
     links = adjacency.to_scipy()
     if adjacency.directed:
         links = sparse.csr_array(links.T.tocsr())  # a node gathers from those that point to it
