@@ -122,6 +122,10 @@ class Adjacency(Rebuilt):
         arrays: list[npt.NDArray[Any]] = [self.indptr, self.indices]
         return arrays if self.weights is None else [*arrays, self.weights]
 
+    def for_channels(self, places: Sequence[int] | None) -> Adjacency:  # noqa: ARG002 - links know no channels
+        """The links of the same graph with some of its channels; None if its features are others."""
+        return self
+
     @property
     def sources(self) -> npt.NDArray[np.int32]:
         """The first node of each directed pair; `indices` holds the second."""

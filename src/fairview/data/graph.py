@@ -173,9 +173,14 @@ class NodeGraph(Rebuilt):
         x = checks.features_from(features, kept, problems)
         problems.raise_if_any()
         sensitive_channels = tuple(name for name in self.sensitive_channels if name in kept)
-        recipe = self.recipe if kept == self.channels else None  # it would make other channels of a new table
+        changes: dict[str, Any] = {}
+        if kept != self.channels:
+            known = set(kept) <= set(self.channels)
+            places = [self.channels.index(name) for name in kept] if known else None
+            changes["adjacency"] = self.adjacency.for_channels(places)
+            changes["recipe"] = None  # it would make other channels of a new table
         return self.replace(
-            features=x.astype(np.float32), channels=kept, sensitive_channels=sensitive_channels, recipe=recipe
+            features=x.astype(np.float32), channels=kept, sensitive_channels=sensitive_channels, **changes
         )
 
     def without_channels(self, names: Iterable[str]) -> NodeGraph:

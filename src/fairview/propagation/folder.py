@@ -22,7 +22,7 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fairview.data.graph import SPLIT_NAMES, NodeGraph, Provenance
-from fairview.data.stored_links import StoredLinks
+from fairview.data.stored_links import HopMoments, StoredLinks
 from fairview.data.tables.columns import places
 from fairview.data.tables.recipe import Recipe
 from fairview.errors import InputError, command, in_one_line
@@ -197,6 +197,9 @@ class Propagated:
             has_weights=facts.weighted,
             same=facts.same_group,
             known=facts.known_groups,
+            nodes=facts.nodes,
+            moments=self._moments,
+            folder_sha256=self.sha256,
         )
         unknown = pl.repeat(None, n, dtype=pl.String, eager=True)
         split = frame["split"] if "split" in frame.columns else unknown
@@ -214,7 +217,9 @@ class Propagated:
             sensitive_channels=facts.sensitive_channels,
             node_ids=tuple(frame["id"]),
             splits={name: (split == name).fill_null(value=False).to_numpy() for name in facts.splits},
-            provenance=Provenance(source=facts.source, sha256=facts.inputs, notes=facts.notes),
+            provenance=Provenance(
+                source=facts.source, sha256=facts.inputs | {MANIFEST: self.sha256}, notes=facts.notes
+            ),
             recipe=facts.recipe,
         )
 
@@ -232,6 +237,10 @@ class Propagated:
                 raise InputError(f"{path}: is missing, although {MANIFEST} records it.") from None
             if not same:
                 raise InputError(f"{path}: does not match its sha256 in {MANIFEST}; it is damaged or changed.")
+
+    @cached_property
+    def _moments(self) -> tuple[HopMoments, ...]:
+        return tuple(HopMoments(np.array(each.mean), np.array(each.covariance)) for each in self.facts.moments)
 
     def _codes(self, names: pl.Series) -> npt.NDArray[np.int16]:
         return places(names, self.facts.groups).cast(pl.Int16).fill_null(UNKNOWN).to_numpy()

@@ -12,7 +12,6 @@ of the time of the matrix `Operator.matrix`, which takes longer than the product
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,7 @@ def one_hop(adjacency: Adjacency, operator: Operator, dtype: npt.DTypeLike = np.
         [2.0, 2.0, 5.0]
     """
     if isinstance(adjacency, StoredLinks):
-        return partial(adjacency.hop, kind=operator.kind, self_loops=operator.self_loops)
+        return adjacency.hop(kind=operator.kind, self_loops=operator.self_loops)
     links = adjacency.to_scipy()
     if adjacency.directed:
         links = sparse.csr_array(links.T.tocsr())  # a node gathers from those that point to it

@@ -17,7 +17,6 @@ Everything here is a pure function of the adjacency; S X is computed once per gr
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -98,6 +97,6 @@ def propagate(adjacency: Adjacency, features: Matrix, operator: Operator, *, hop
 def _hop(adjacency: Adjacency, operator: Operator) -> Callable[[Matrix], Matrix]:
     """X -> S X: a product, or what a propagated folder holds."""
     if isinstance(adjacency, StoredLinks):
-        return partial(adjacency.hop, kind=operator.kind, self_loops=operator.self_loops)
+        return adjacency.hop(kind=operator.kind, self_loops=operator.self_loops)
     s = operator.matrix(adjacency)
     return lambda values: np.asarray(s @ values)
