@@ -159,7 +159,7 @@ class Propagated:
         """Codes into `facts.groups`, -1 where the group is not known."""
         if not self.facts.groups:
             return np.full(self.num_nodes, UNKNOWN, dtype=np.int16)
-        return self._codes(self.column("sensitive"))
+        return np.concatenate([self.codes(frame) for frame in self.frames(["sensitive"])])
 
     def splits(self) -> dict[str, npt.NDArray[np.bool_]]:
         """The masks by name."""
@@ -180,6 +180,21 @@ class Propagated:
             start = end
         frame = pl.concat(pieces) if pieces else next(self.frames()).clear()
         return self.graph_of(frame)
+
+    def graphs(self, *, rows: int = 200_000) -> Iterator[NodeGraph]:
+        """All nodes in order, as graphs of at most so many."""
+        return map(self.graph_of, self.frames(rows=rows))
+
+    def sample(self, *, rows: int | None = None, seed: int = 0) -> NodeGraph:
+        """The nodes that a model is trained on, as a graph: all, or a sample if there are too many.
+
+        Args:
+            rows: how many at most [default: 2,000,000, or fewer if there are many channels].
+            seed: of the sample.
+        """
+        from fairview.propagation.sampling import training_sample
+
+        return training_sample(self, rows=rows, seed=seed)
 
     def graph_of(self, frame: pl.DataFrame) -> NodeGraph:
         """Rows of the folder, as `frames` gives them, as a graph."""
@@ -211,7 +226,7 @@ class Propagated:
             if "label" in frame.columns
             else np.full(n, UNKNOWN, dtype=np.int8),
             classes=facts.classes,
-            sensitive=self._codes(frame["sensitive"] if "sensitive" in frame.columns else unknown),
+            sensitive=self.codes(frame),
             groups=facts.groups,
             sensitive_name=facts.sensitive_name,
             sensitive_channels=facts.sensitive_channels,
@@ -242,8 +257,11 @@ class Propagated:
     def _moments(self) -> tuple[HopMoments, ...]:
         return tuple(HopMoments(np.array(each.mean), np.array(each.covariance)) for each in self.facts.moments)
 
-    def _codes(self, names: pl.Series) -> npt.NDArray[np.int16]:
-        return places(names, self.facts.groups).cast(pl.Int16).fill_null(UNKNOWN).to_numpy()
+    def codes(self, frame: pl.DataFrame) -> npt.NDArray[np.int16]:
+        """The groups of some rows as codes into `facts.groups`, -1 where it is not known."""
+        if "sensitive" not in frame.columns:
+            return np.full(frame.height, UNKNOWN, dtype=np.int16)
+        return places(frame["sensitive"], self.facts.groups).cast(pl.Int16).fill_null(UNKNOWN).to_numpy()
 
     def __repr__(self) -> str:
         facts = self.facts

@@ -27,6 +27,7 @@ from fairview.atomic import write_atomic, write_json
 from fairview.data.few import few_nodes
 from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
+from fairview.data.stored_links import StoredLinks
 from fairview.errors import InputError, option
 from fairview.locks import folder_lock
 from fairview.machine import describe_machine
@@ -35,9 +36,12 @@ from fairview.methods.contract import Method
 from fairview.methods.encoder_spec import module_sha256
 from fairview.methods.estimator import Estimator
 from fairview.methods.evaluate import evaluate
+from fairview.methods.folder_evaluation import evaluate_folder
 from fairview.methods.model_files import check_saveable, save_model
 from fairview.methods.network_method import NetworkMethod
 from fairview.methods.registry import name_of, needs_group, settings_of, spec_of
+from fairview.propagation.folder import Propagated
+from fairview.propagation.sampling import labelled_rows
 from fairview.runs.finished import FILES, finished_run
 from fairview.training.checkpoint import load_checkpoint, save_checkpoint
 from fairview.training.loop import Progress
@@ -54,7 +58,13 @@ CHECKPOINT_EVERY = 10
 
 
 def train_run(
-    model: Estimator, graph: NodeGraph, folder: str | Path, *, resume: bool = False, notice: EpochNotice | None = None
+    model: Estimator,
+    graph: NodeGraph,
+    folder: str | Path,
+    *,
+    resume: bool = False,
+    notice: EpochNotice | None = None,
+    whole: Propagated | None = None,
 ) -> dict[str, Any]:
     """Fit a model and write its run folder.
 
@@ -64,6 +74,7 @@ def train_run(
         folder: made if need be; a finished run in it is not overwritten unless `resume` finds it to be this very one.
         resume: go on from the folder's checkpoint, if there is one.
         notice: for progress bars.
+        whole: the propagated folder that the graph was loaded from. The metrics are those of all its labelled nodes.
 
     Returns:
         What `fairview train` prints as JSON: run, metrics by split, seconds.
@@ -72,11 +83,30 @@ def train_run(
     check_saveable(model)
     graph, notes = with_default_split(graph)
     with folder_lock(folder):
-        return _train(model, graph, (*notes, *few_nodes(graph)), folder, resume=resume, notice=notice)
+        said = (*notes, *few_nodes(graph), *sample_notes(graph))
+        return _train(model, graph, said, folder, resume=resume, notice=notice, whole=whole)
+
+
+def sample_notes(graph: NodeGraph) -> tuple[str, ...]:
+    """What to know about a run on a sample of a propagated folder."""
+    links = graph.adjacency
+    if not isinstance(links, StoredLinks) or not links.sampled:
+        return ()
+    return (
+        f"Trained on {graph.num_nodes:,} of the folder's {links.nodes:,} nodes; predictions.csv holds these. The metrics "
+        "are those of all labelled nodes.",
+    )
 
 
 def _train(
-    model: Estimator, graph: NodeGraph, notes: Sequence[str], folder: Path, *, resume: bool, notice: EpochNotice | None
+    model: Estimator,
+    graph: NodeGraph,
+    notes: Sequence[str],
+    folder: Path,
+    *,
+    resume: bool,
+    notice: EpochNotice | None,
+    whole: Propagated | None,
 ) -> dict[str, Any]:
     identity = run_identity(model, graph)
     if (folder / "run.json").exists():
@@ -104,7 +134,7 @@ def _train(
         model.fit(graph)
     model.notes_ = (*notes, *getattr(model, "notes_", ()))  # type: ignore[attr-defined]
     trained = time.perf_counter()
-    document = write_run(model, graph, folder, identity)
+    document = write_run(model, graph, folder, identity, whole=whole)
     if not getattr(model, "interrupted_", False):
         checkpoint.unlink(missing_ok=True)
     document["seconds"] = {"train": trained - start, "evaluate": time.perf_counter() - trained}
@@ -112,16 +142,14 @@ def _train(
     return document
 
 
-def write_run(model: Estimator, graph: NodeGraph, folder: Path, identity: str) -> dict[str, Any]:
+def write_run(
+    model: Estimator, graph: NodeGraph, folder: Path, identity: str, *, whole: Propagated | None = None
+) -> dict[str, Any]:
     """Everything but the checkpoint; `run.json` last, because it says that the rest is whole."""
     graph, _ = with_default_split(graph)
     for stale in ("run.json", *DERIVED):  # of an earlier state
         (folder / stale).unlink(missing_ok=True)
-    metrics = {
-        split: evaluate(model, graph, split=split, intervals=True).to_dict()
-        for split in ("val", "test")
-        if split in graph.splits
-    }
+    metrics = run_metrics(model, graph, whole)
     save_model(model, folder)
     write_json(folder / "metrics.json", {"kind": "metrics", "version": VERSION} | metrics)
     write_atomic(folder / "history.jsonl", "".join(json.dumps(row) + "\n" for row in getattr(model, "history_", [])))
@@ -131,6 +159,19 @@ def write_run(model: Estimator, graph: NodeGraph, folder: Path, identity: str) -
         write_atomic(folder / "run.json", with_hashes(record, folder, FILES))
     facts = {name: record[name] for name in ("group_at_prediction", "best_epoch", "epochs", "notes")}
     return {"run": str(folder), "metrics": metrics} | facts
+
+
+def run_metrics(model: Estimator, graph: NodeGraph, whole: Propagated | None = None) -> dict[str, dict[str, Any]]:
+    """The metrics on val and test, with intervals; of a graph that is a sample, those of the whole folder."""
+    splits = [split for split in ("val", "test") if split in graph.splits]
+    if whole is None or whole.num_nodes == graph.num_nodes:
+        return {split: evaluate(model, graph, split=split, intervals=True).to_dict() for split in splits}
+    labelled = labelled_rows(whole)
+    return {
+        split: evaluate_folder(model, whole, split=split, intervals=True, labelled=labelled).to_dict()
+        for split in splits
+        if split in labelled.names
+    }
 
 
 def describe_run(model: Estimator, graph: NodeGraph, identity: str) -> dict[str, Any]:
@@ -157,12 +198,21 @@ def describe_run(model: Estimator, graph: NodeGraph, identity: str) -> dict[str,
             "sha256": graph.sha256,
             "files": dict(graph.provenance.sha256),
             "notes": list(graph.provenance.notes),
-        },
+        }
+        | _folder_facts(graph),
         "versions": {"fairview": __version__, "python": platform.python_version()}
         | {name: metadata.version(name) for name in packages},
         "platform": platform.platform(),
         "machine": {name: describe_machine()[name] for name in ("processor", "cpu_capability")},
     }
+
+
+def _folder_facts(graph: NodeGraph) -> dict[str, Any]:
+    """Of a graph that was loaded from a propagated folder: which one, and how much of it."""
+    links = graph.adjacency
+    if not isinstance(links, StoredLinks):
+        return {}
+    return {"propagated": {"sha256": links.folder_sha256, "nodes": links.nodes, "rows": graph.num_nodes}}
 
 
 def plain_parameters(model: Estimator) -> dict[str, Any]:

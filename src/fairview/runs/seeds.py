@@ -18,10 +18,11 @@ from fairview.locks import folder_lock
 from fairview.machine import available_cores
 from fairview.methods.estimator import Estimator
 from fairview.methods.network_method import NetworkMethod
+from fairview.propagation.folder import Propagated
 from fairview.runs.run import EpochNotice, train_run
 from fairview.workers import Death, spread
 
-Task = tuple[int, Estimator, str, bool]
+Task = tuple[int, Estimator, str, bool, Propagated | None]
 
 
 def train_seeds(
@@ -33,6 +34,7 @@ def train_seeds(
     resume: bool = False,
     notice: EpochNotice | None = None,
     done: Callable[[int], None] | None = None,
+    whole: Propagated | None = None,
 ) -> list[dict[str, Any]]:
     """Train `make(seed)` for each seed into `folder/seed-N`.
 
@@ -44,12 +46,13 @@ def train_seeds(
         resume: skip what is finished, go on with what is not.
         notice: for progress within a run, where runs come one after the other.
         done: called with a seed when its run is finished.
+        whole: the propagated folder that the graph was loaded from, as in `train_run`.
 
     Raises:
         KeyboardInterrupt: after Ctrl-C. The runs that were under way keep their best state and can be resumed.
     """
     with folder_lock(folder):
-        return _train_all({seed: make(seed) for seed in seeds}, graph, folder, resume, notice, done)
+        return _train_all({seed: make(seed) for seed in seeds}, graph, folder, resume, notice, done, whole)
 
 
 def _train_all(
@@ -59,19 +62,21 @@ def _train_all(
     resume: bool,
     notice: EpochNotice | None,
     done: Callable[[int], None] | None,
+    whole: Propagated | None,
 ) -> list[dict[str, Any]]:
     single = all(isinstance(m, NetworkMethod) and m.thread_count(graph) == 1 for m in models.values())
     workers = min(available_cores(), len(models))
     results: dict[int, dict[str, Any]] = {}
     if not single or workers < 2:
         for seed, model in models.items():
-            results[seed] = train_run(model, graph, folder / f"seed-{seed}", resume=resume, notice=notice)
+            home = folder / f"seed-{seed}"
+            results[seed] = train_run(model, graph, home, resume=resume, notice=notice, whole=whole)
             if results[seed]["interrupted"]:
                 raise KeyboardInterrupt
             if done is not None:
                 done(seed)
         return [results[seed] for seed in models]
-    tasks = [(seed, model, str(folder / f"seed-{seed}"), resume) for seed, model in models.items()]
+    tasks = [(seed, model, str(folder / f"seed-{seed}"), resume, whole) for seed, model in models.items()]
     with closing(spread(tasks, _train, key=lambda _: "graph", shared=lambda _: graph, workers=workers)) as answers:
         for (seed, *_), answer in answers:
             if isinstance(answer, Death):
@@ -86,10 +91,10 @@ def _train_all(
 
 def _train(task: Task, graph: NodeGraph) -> dict[str, Any] | FairviewError:
     """In a worker. When the parent ends it, after Ctrl-C or an error, it keeps its best state before it goes."""
-    _, model, folder, resume = task
+    _, model, folder, resume, whole = task
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        result = train_run(model, graph, folder, resume=resume)
+        result = train_run(model, graph, folder, resume=resume, whole=whole)
     except FairviewError as error:
         return error
     if result["interrupted"]:
