@@ -47,17 +47,22 @@ class Chunk:
             labels = pl.Series(self.labels)
             columns["label"] = labels.set(labels == UNKNOWN, None)
         if self.sensitive is not None:
-            names = np.array([*groups, ""], dtype=object)[self.sensitive]
-            columns["sensitive"] = pl.Series(names, dtype=pl.String).set(pl.Series(self.sensitive == UNKNOWN), None)
+            columns["sensitive"] = _texts(groups, self.sensitive)
         if self.splits:
-            split = np.full(len(self.ids), None, dtype=object)
-            for name, mask in self.splits.items():
-                split[mask] = name
-            columns["split"] = pl.Series(split, dtype=pl.String)
+            split = np.full(len(self.ids), UNKNOWN, dtype=np.int16)
+            for place, mask in enumerate(self.splits.values()):
+                split[mask] = place
+            columns["split"] = _texts(list(self.splits), split)
         for hop, rows in enumerate(self.by_hop):
             for place, channel in enumerate(channels):
                 columns[column_name(channel, hop)] = rows[:, place].astype(np.float32)
         return pl.DataFrame(columns)
+
+
+def _texts(names: Sequence[str], codes: npt.NDArray[np.int16]) -> pl.Series:
+    """The name of each code, null where it is not known."""
+    places = np.where(codes == UNKNOWN, len(names), codes)
+    return pl.Series([*names, None], dtype=pl.String).gather(places)
 
 
 class RunningMoments:
