@@ -55,7 +55,10 @@ from fairview.metrics.evaluation import Evaluator as Evaluator
 from fairview.metrics.registry import MetricEntry as MetricEntry
 from fairview.metrics.registry import register_metric as register_metric
 from fairview.propagation.correlation import sensitive_correlation as sensitive_correlation
+from fairview.propagation.folder import Propagated as Propagated
+from fairview.propagation.folder import open_propagated as open_propagated
 from fairview.propagation.mask_by_correlation import mask_by_correlation as mask_by_correlation
+from fairview.propagation.tables import propagate as propagate
 from fairview.report import write_report as write_report
 from fairview.report.chart import chart as chart
 from fairview.report.figures.figure import Figure as Figure

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from fairview.cli import options
+from fairview.cli.folders import graph_of_run, opened
 from fairview.cli.graphs import chosen_graph, hidden_columns
 from fairview.cli.output import Format, FormatOption, decimal, percent, print_json, print_table, printable
 from fairview.cli.reports import report_or_say_why_not
@@ -21,8 +22,14 @@ def audit(
     what: Annotated[
         str | None, typer.Argument(metavar="DATASET|RUN", help="A known dataset or a run folder; or give --nodes.")
     ] = None,
-    operator: Annotated[Literal["gcn", "mean", "sum"], typer.Option(help="How neighbours are averaged.")] = "gcn",
-    hops: Annotated[int, typer.Option(help="How far channels are propagated.", min=1, max=10)] = 2,
+    operator: Annotated[
+        Literal["gcn", "mean", "sum"] | None,
+        typer.Option(help="How neighbours are averaged [default: gcn, or the propagated folder's]."),
+    ] = None,
+    hops: Annotated[
+        int | None,
+        typer.Option(help="How far channels are propagated [default: 2, or the propagated folder's].", min=1, max=10),
+    ] = None,
     permutations: Annotated[int, typer.Option(help="Shuffles behind the p-values.", min=19)] = 500,
     shuffling: Annotated[
         Literal["auto", "exact", "quick"],
@@ -42,12 +49,15 @@ def audit(
     force: options.Force = False,
     method: options.RunMethod = None,
     encoder: options.RunEncoder = None,
+    propagated: options.PropagatedFolder = None,
+    rows: options.LoadedRows = None,
     data_dir: options.DataDir = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
     """Say whether message passing reveals the sensitive attribute, in which columns, and which give the label away.
 
-    Of a run, the model is audited as well. A run on own tables needs the same --nodes and other options again.
+    Of a run, the model is audited as well. A run on own tables needs the same --nodes and other options again, one on a
+    propagated folder that folder. Such a folder holds no links: what needs them is undefined, and is named.
 
     Examples:
 
@@ -61,13 +71,18 @@ def audit(
 
         fairview audit bail --shuffling quick --permutations 5000
 
+        fairview audit --propagated propagated --out audits/large
+
         fairview audit runs/german --format json
     """
     import fairview.leakage.graph_audit as audits
+    from fairview.leakage.folder_audit import audit_folder
     from fairview.outputs import check_folder
+    from fairview.propagation.operators import Operator
 
     names = list(dict.fromkeys(hidden or ()))
-    tables["drop"] = list(dict.fromkeys([*(tables["drop"] or ()), *names])) or None
+    if propagated is None:
+        tables["drop"] = list(dict.fromkeys([*(tables["drop"] or ()), *names])) or None
     run = Path(what) if what is not None and (Path(what) / "run.json").is_file() else None
     if run is None and what is not None and (Path(what) / "seed-1").is_dir():
         raise InputError(f"{what}: holds several runs; audit one of them, such as {Path(what) / 'seed-1'}.")
@@ -76,27 +91,48 @@ def audit(
         from fairview.runs.evidence import AUDIT_OUTPUTS  # it brings torch
 
         check_folder(folder, AUDIT_OUTPUTS, inputs=inputs, overwrite=force)
+    whole = None
     if run is not None:
         from fairview.data.splits import with_default_split
         from fairview.runs.evidence import audit_run, run_graph
 
-        own_tables = tables["nodes"] is not None
-        graph = chosen_graph(None, data_dir, tables) if own_tables else run_graph(run, data_dir=data_dir)
+        if propagated is not None:
+            graph, whole = graph_of_run(run, propagated, rows, tables)
+        elif tables["nodes"] is not None:
+            graph = chosen_graph(None, data_dir, tables)
+        else:
+            graph = run_graph(run, data_dir=data_dir)
         (graph, _), model = with_default_split(graph), options.load_run(run, method, encoder)
+    elif propagated is not None:
+        whole = opened(propagated, what, tables)
     elif (what is None) == (tables["nodes"] is None):
-        raise InputError("give a known dataset, a run folder, or --nodes.")
+        raise InputError("give a known dataset, a run folder, --nodes, or --propagated.")
     else:
         graph = chosen_graph(what, data_dir, tables)
-    of_graph = audits.audit(
-        graph,
-        operator=operator,
-        hops=hops,
-        permutations=permutations,
-        shuffling=shuffling,
-        probes=not no_probes,
-        hidden=hidden_columns(graph, names, data_dir, tables),
-        seed=seed,
-    )
+    if whole is not None:
+        if names:
+            raise InputError(
+                "--hidden: it needs the links themselves, and a propagated folder holds none; leave it out."
+            )
+        of_graph = audit_folder(
+            whole,
+            operator=None if operator is None else Operator(kind=operator),
+            hops=hops,
+            probes=not no_probes,
+            seed=seed,
+            sha256=None if run is None else graph.sha256,
+        )
+    else:
+        of_graph = audits.audit(
+            graph,
+            operator=operator,
+            hops=hops,
+            permutations=permutations,
+            shuffling=shuffling,
+            probes=not no_probes,
+            hidden=hidden_columns(graph, names, data_dir, tables),
+            seed=seed,
+        )
     document = of_graph.to_dict()
     if run is not None:
         document = audit_run(
@@ -132,7 +168,8 @@ def print_audit(document: dict[str, Any]) -> None:
         [group["group"], group["nodes"], percent(group["homophily"]), decimal(group["mean_degree"], 1)]
         for group in document["homophily_by_group"]
     ]
-    print_table(f"Groups by {sensitive}", ["group", "nodes", "links within %", "mean degree"], rows)
+    if rows:
+        print_table(f"Groups by {sensitive}", ["group", "nodes", "links within %", "mean degree"], rows)
     probes = [
         [probe["on"], probe["probe"], decimal(probe["auc"]), f"{decimal(probe['low'])} to {decimal(probe['high'])}"]
         for probe in document["probe"]
@@ -160,7 +197,7 @@ def _print_channels(document: dict[str, Any]) -> None:
             _remark(channel),
             *(decimal(value) for value in channel["correlation"]),
             *channel["rank"],
-            decimal(channel["p_value"][0]),
+            decimal(channel["p_value"][0]) if channel["p_value"] else "-",
             decimal(min(channel["leak_p_value"])) if channel["leak_p_value"] else "-",
         ]
         for label, channel in strongest(document["channels"])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fairview.data.graph import NodeGraph
 
 
-@options.with_new_table_options()
+@options.with_new_table_options(required=True)
 def evaluate(
     tables: options.TableOptions,
     run: Annotated[Path, typer.Argument(help="A run folder.")],

@@ -20,6 +20,7 @@ from fairview.cli import (
     evaluate,
     paper,
     predict,
+    propagate,
     report,
     speed,
     train,
@@ -45,6 +46,7 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("datasets")(datasets.datasets)
 app.command("check")(check.check)
+app.command("propagate")(propagate.propagate)
 app.command("train")(train.train)
 app.command("tune")(tune.tune)
 app.command("predict")(predict.predict)

@@ -25,6 +25,7 @@ _edges = functools.partial(typer.Option, rich_help_panel="Edges")
 
 _NODES = _tables(help="Table of nodes: CSV (also .gz) or Parquet, with a header.")
 
+OptionalNodes = Annotated[Path | None, _NODES]
 Edges = Annotated[
     Path | None,
     _tables(help="Table of edges, or an edge list separated by blanks or tabs. Without it, similar nodes are linked."),
@@ -116,6 +117,15 @@ Force = Annotated[
 Threshold = Annotated[
     float | None,
     typer.Option(help="Say yes above this score, from 0 to 1 [default: the model's own threshold]."),
+]
+
+PropagatedFolder = Annotated[
+    Path | None,
+    _tables("--propagated", metavar="DIR", help="A folder that `fairview propagate` wrote, in place of tables."),
+]
+LoadedRows = Annotated[
+    int | None,
+    _tables("--rows", help="With --propagated: nodes to load at most [default: 2,000,000].", min=1000),
 ]
 
 TableOptions = dict[str, Any]
@@ -217,9 +227,9 @@ def with_table_options(*, required: bool) -> Callable[[Callable[..., None]], Cal
     return _with(_described, required=_REQUIRED if required else ())
 
 
-def with_new_table_options() -> Callable[[Callable[..., None]], Callable[..., None]]:
+def with_new_table_options(*, required: bool) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """The same for tables of new nodes, which are read as the model's recipe says."""
-    return _with(_described_new, required=("nodes",))
+    return _with(_described_new, required=("nodes",) if required else ())
 
 
 def _with(
@@ -244,6 +254,14 @@ def _with(
         return run
 
     return decorate
+
+
+def given(tables: TableOptions) -> list[str]:
+    """The flags of own tables that are not at their defaults."""
+    described = inspect.signature(_described).parameters | inspect.signature(_described_new).parameters
+    return [
+        f"--{name.replace('_', '-')}" for name, value in tables.items() if value not in (described[name].default, [])
+    ]
 
 
 def names(text: str) -> tuple[str, ...]:

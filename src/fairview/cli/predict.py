@@ -12,16 +12,19 @@ import typer
 from fairview.cli import options
 from fairview.cli.new_tables import new_graph, with_chosen_threshold
 from fairview.cli.output import Format, FormatOption, print_json, printable
+from fairview.errors import InputError
 
 _MODEL = ("model.json", "model.safetensors", "run.json", "tune.json")
 """What is read of a run."""
 
 
-@options.with_new_table_options()
+@options.with_new_table_options(required=False)
 def predict(
     tables: options.TableOptions,
     run: Annotated[Path, typer.Argument(help="A run folder.")],
-    out: Annotated[Path, typer.Option(help="CSV file to write: id, score, prediction.")] = Path("predictions.csv"),
+    out: Annotated[
+        Path, typer.Option(help="File to write: id, score, prediction. CSV, or Parquet with --propagated.")
+    ] = Path("predictions.csv"),
     threshold: options.Threshold = None,
     method: options.RunMethod = None,
     encoder: options.RunEncoder = None,
@@ -34,6 +37,7 @@ def predict(
         ),
     ] = False,
     force: options.Force = False,
+    propagated: options.PropagatedFolder = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
     """Predict new nodes: columns are matched by name, and treated as the training table was.
@@ -42,6 +46,9 @@ def predict(
     ones and --context-edges their own links; only the new ones are written. Without edges, the similarity rule of the
     training data is applied, if it had one. Weights of links are read from the column that the training used, if it
     used one. A model that needs each node's sensitive group, such as group-thresholds, needs that column, too.
+
+    With --propagated, all nodes of a folder are scored some at a time, into Parquet, or CSV if --out ends in .csv. The
+    folder of new people is made with `fairview propagate --like RUN`.
 
     Examples:
 
@@ -54,6 +61,8 @@ def predict(
         fairview predict runs/own --nodes new.parquet --format json
 
         fairview predict runs/own --nodes new.csv --out for-excel.csv --spreadsheet-safe
+
+        fairview predict runs/large --propagated new --out scores.parquet
     """
     from fairview.atomic import write_atomic
     from fairview.outputs import check_file
@@ -63,9 +72,16 @@ def predict(
     read = [*given, *(place / name for place in (run, run / "run") for name in _MODEL)]
     check_file(out, "predictions.csv", inputs=read, overwrite=force)
     model, notes = with_chosen_threshold(options.load_run(run, method, encoder), run, threshold)
-    graph, split = new_graph(model, run, tables)
     for note in notes:
         typer.echo(f"note: {printable(note)}", err=True)
+    if propagated is not None:
+        from fairview.cli.folders import predict_folder
+
+        predict_folder(model, run, propagated, out, format, options.given(tables), notes, overwrite=force)
+        return
+    if tables["nodes"] is None:
+        raise InputError("give --nodes or --propagated.")
+    graph, split = new_graph(model, run, tables)
     text = predictions(model, graph, split=split, spreadsheet_safe=spreadsheet_safe)
     check_file(out, "predictions.csv", inputs=read, overwrite=force)
     write_atomic(out, text)

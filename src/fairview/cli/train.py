@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fairview.cli import options
-from fairview.cli.graphs import chosen_graph
+from fairview.cli.folders import graph_to_train_on, sampled_adversary
 from fairview.cli.interrupts import terminable
 from fairview.cli.output import Format, FormatOption, metric_columns, percent, print_json, print_table, printable
 from fairview.cli.reports import NoReport, report_runs
@@ -19,6 +19,7 @@ from fairview.progress import Update, track_live
 if TYPE_CHECKING:
     from fairview.data.graph import NodeGraph
     from fairview.methods.registry import MethodEntry
+    from fairview.propagation.folder import Propagated
     from fairview.runs.run import EpochNotice
     from fairview.training.loop import Progress as TrainingProgress
 
@@ -29,7 +30,7 @@ Maker = Callable[[int], Any]
 @options.with_table_options(required=False)
 def train(
     tables: options.TableOptions,
-    dataset: Annotated[str | None, typer.Argument(help="A known dataset; or give --nodes.")] = None,
+    dataset: Annotated[str | None, typer.Argument(help="A known dataset; or give --nodes or --propagated.")] = None,
     method: options.MethodOption = "fairvgnn",
     encoder: options.EncoderOption = "gcn",
     preset: Annotated[
@@ -52,6 +53,8 @@ def train(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an unfinished run.")] = False,
     force: options.Force = False,
     no_report: NoReport = False,
+    propagated: options.PropagatedFolder = None,
+    rows: options.LoadedRows = None,
     data_dir: options.DataDir = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
@@ -80,6 +83,8 @@ def train(
 
         fairview train german --stability 5 --out runs/german-stability
 
+        fairview train --propagated propagated --out runs/large
+
         fairview train german --method mypackage.mymodule:MyMethod --out runs/mine
     """
     from fairview.data.few import few_nodes
@@ -91,8 +96,9 @@ def train(
     _check_out(out, seeds, options.inputs_of(tables), force)
     options.import_from_here(method, encoder)
     entry = resolve_method(method)
-    graph = chosen_graph(dataset, data_dir, tables)
-    make = _maker(entry, encoder, preset, dataset, setting or [], graph)
+    graph, whole = graph_to_train_on(dataset, data_dir, tables, propagated, rows)
+    changes = [*(setting or []), *(sampled_adversary(entry, setting or [], graph) if whole else [])]
+    make = _maker(entry, encoder, preset, dataset, changes, graph)
     words = entry.words
     if ensemble is not None:
         entry, make = _ensembles(entry, make, ensemble)
@@ -103,16 +109,23 @@ def train(
     with terminable(f"{kept}; go on with --resume --out {out}"), folder_lock(out):
         if seeds is None:
             with track_live(f"{words} on {graph.provenance.source}") as update:
-                result = train_run(make(seed), graph, out, resume=resume, overwrite=force, notice=_live(update))
+                result = train_run(
+                    make(seed), graph, out, resume=resume, overwrite=force, notice=_live(update), whole=whole
+                )
         else:
-            result = _several(make, graph, out, seeds, resume, force)
+            result = _several(make, graph, out, seeds, resume, force, whole)
         folders = {seed: out} if seeds is None else {n: out / f"seed-{n}" for n in range(1, seeds + 1)}
         if stability is not None and not result["interrupted"]:
             _add_stability(result, make, graph, folders, _loader(entry, encoder), stability)
         if not no_report and not result["interrupted"]:
             together = None if seeds is None else out
             report = report_runs(
-                list(folders.values()), graph, _loader(entry, encoder), together=together, overwrite=force
+                list(folders.values()),
+                graph,
+                _loader(entry, encoder),
+                together=together,
+                overwrite=force,
+                whole=whole,
             )
             result |= {} if report is None else {"report": str(report)}
     if format is Format.JSON:
@@ -136,15 +149,25 @@ def _check_out(out: Path, seeds: int | None, inputs: list[Path], force: bool) ->
         check_folder(out, ("report.html", "files.json"), inputs=inputs, overwrite=force)
 
 
-def _several(make: Maker, graph: NodeGraph, out: Path, seeds: int, resume: bool, force: bool) -> dict[str, Any]:
+def _several(
+    make: Maker, graph: NodeGraph, out: Path, seeds: int, resume: bool, force: bool, whole: Propagated | None
+) -> dict[str, Any]:
     from fairview.metrics.intervals import FEW
     from fairview.progress import track
     from fairview.runs.run import summarise_seeds
     from fairview.runs.seeds import train_seeds
 
     with track(f"{seeds} seeds", total=seeds) as advance:
-        numbers = range(1, seeds + 1)
-        runs = train_seeds(make, graph, out, seeds=numbers, resume=resume, overwrite=force, done=lambda _: advance(1))
+        runs = train_seeds(
+            make,
+            graph,
+            out,
+            seeds=range(1, seeds + 1),
+            resume=resume,
+            overwrite=force,
+            done=lambda _: advance(1),
+            whole=whole,
+        )
     seconds = {"train": sum(run["seconds"].get("train", 0.0) for run in runs)}
     notes = list(dict.fromkeys(note for run in runs for note in run["notes"]))
     if 1 < seeds < FEW:
@@ -246,15 +269,17 @@ def _print_result(words: str, graph: NodeGraph, result: dict[str, Any], *, sever
     from fairview.data.splits import with_default_split
     from fairview.methods.constant import Constant
     from fairview.methods.evaluate import evaluate
+    from fairview.runs.run import sample_notes
 
     graph, _ = with_default_split(graph)
     columns = metric_columns()
     rows = []
     for split, metrics in result["metrics"].items():
-        majority = evaluate(Constant().fit(graph), graph, split=split)
         cells = [_mean_and_std(metrics, name) if several else percent(metrics.get(name)) for name in columns]
         rows.append([split, words, *cells])
-        rows.append([split, "majority answer", *(percent(majority[name]) for name in columns)])
+        if not sample_notes(graph):  # the metrics are those of more nodes than the graph holds
+            majority = evaluate(Constant().fit(graph), graph, split=split)
+            rows.append([split, "majority answer", *(percent(majority[name]) for name in columns)])
     need = ["The model needs each node's sensitive group at prediction."] if result["group_at_prediction"] else []
     caption = "\n".join(["Percent. Gaps: 0 means equal.", *need, *result["notes"]])
     print_table(str(graph.provenance.source), ["split", "method", *columns.values()], rows, caption=caption)

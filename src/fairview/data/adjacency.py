@@ -20,6 +20,7 @@ from scipy import sparse
 from fairview.arrays import as_array
 from fairview.data.edge_weights import edge_weights, summed_weights, symmetric_weights
 from fairview.errors import InputError, some
+from fairview.groups import UNKNOWN
 
 IntArray = npt.NDArray[np.integer[Any]]
 
@@ -116,9 +117,25 @@ class Adjacency(Rebuilt):
         return self.weights is not None
 
     @property
+    def content(self) -> list[npt.NDArray[Any]]:
+        """All that a model may see of the links, for a hash."""
+        arrays: list[npt.NDArray[Any]] = [self.indptr, self.indices]
+        return arrays if self.weights is None else [*arrays, self.weights]
+
+    def for_channels(self, places: Sequence[int] | None) -> Adjacency:  # noqa: ARG002 - links know no channels
+        """The links of the same graph with some of its channels; None if its features are others."""
+        return self
+
+    @property
     def sources(self) -> npt.NDArray[np.int32]:
         """The first node of each directed pair; `indices` holds the second."""
         return np.repeat(np.arange(self.num_nodes, dtype=np.int32), self.degree)
+
+    def same_group(self, codes: npt.NDArray[np.int16]) -> tuple[int, int]:
+        """Pairs whose ends have the same group, and pairs whose ends have a known one; codes are -1 where it is not."""
+        first, second = codes[self.sources], codes[self.indices]
+        known = (first != UNKNOWN) & (second != UNKNOWN)
+        return int((first == second)[known].sum()), int(known.sum())
 
     def to_scipy(self) -> sparse.csr_array:
         """The adjacency matrix A as float32, with the weights or ones; its arrays are copies."""

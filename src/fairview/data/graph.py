@@ -175,9 +175,14 @@ class NodeGraph(Rebuilt):
         x = checks.features_from(features, kept, problems)
         problems.raise_if_any()
         sensitive_channels = tuple(name for name in self.sensitive_channels if name in kept)
-        recipe = self.recipe if kept == self.channels else None  # it would make other channels of a new table
+        changes: dict[str, Any] = {}
+        if kept != self.channels:
+            known = set(kept) <= set(self.channels)
+            places = [self.channels.index(name) for name in kept] if known else None
+            changes["adjacency"] = self.adjacency.for_channels(places)
+            changes["recipe"] = None  # it would make other channels of a new table
         return self.replace(
-            features=x.astype(np.float32), channels=kept, sensitive_channels=sensitive_channels, recipe=recipe
+            features=x.astype(np.float32), channels=kept, sensitive_channels=sensitive_channels, **changes
         )
 
     def without_channels(self, names: Iterable[str]) -> NodeGraph:
@@ -295,11 +300,8 @@ class NodeGraph(Rebuilt):
             ... ).homophily()
             0.5
         """
-        first, second = self.sensitive[self.adjacency.sources], self.sensitive[self.adjacency.indices]
-        known = (first != UNKNOWN) & (second != UNKNOWN)
-        if not known.any():
-            return Undefined("no edge joins two nodes whose sensitive group is known")
-        return float((first == second)[known].mean())
+        same, known = self.adjacency.same_group(self.sensitive)
+        return same / known if known else Undefined("no edge joins two nodes whose sensitive group is known")
 
     @cached_property
     def sha256(self) -> str:
@@ -308,9 +310,8 @@ class NodeGraph(Rebuilt):
         names: list[object] = [self.channels, self.classes, self.groups, self.sensitive_name, self.sensitive_channels]
         names += [self.node_ids, tuple(self.splits)]
         digest.update(repr((names, self.adjacency.directed)).encode())
-        arrays: list[npt.NDArray[Any]] = [self.features, self.adjacency.indptr, self.adjacency.indices, self.labels]
-        arrays += [self.sensitive, *self.splits.values()]
-        for array in arrays if self.adjacency.weights is None else [*arrays, self.adjacency.weights]:
+        links = self.adjacency.content
+        for array in [self.features, *links[:2], self.labels, self.sensitive, *self.splits.values(), *links[2:]]:
             digest.update(f"{array.dtype.str}{array.shape}".encode())
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()

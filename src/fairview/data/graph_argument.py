@@ -35,6 +35,8 @@ def _remedy(given: object) -> str:
         if isinstance(given, str) and given.replace("-", "").isidentifier():  # the name of a dataset, and no path
             return f"Load it: fv.load_dataset({given!r})."
         return f"Read it: fv.read_graph({os.fspath(given)!r}, label=..., sensitive=...)."
+    if type(given).__name__ == "Propagated":
+        return "Take nodes of it: folder.sample()."
     library = type(given).__module__.partition(".")[0]
     if library in ("pandas", "polars"):
         return "Read it: fv.read_graph(frame, label=..., sensitive=...)."

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairview.arguments import require_seed, require_whole
+from fairview.data.adjacency import Adjacency
 from fairview.data.graph import SPLIT_NAMES, BoolArray, NodeGraph
 from fairview.data.graph_argument import require_graph
 from fairview.errors import InputError, Problems, some
@@ -132,7 +133,46 @@ def with_default_split(graph: NodeGraph) -> tuple[NodeGraph, tuple[str, ...]]:
     if graph.splits or not graph.labelled.any():
         return graph, ()
     drawn = stratified_splits(graph, repeats=1, seed=DEFAULT_SEED)[0]
-    return graph.with_splits(drawn), (f"The graph has no split: a stratified one was drawn with seed {DEFAULT_SEED}.",)
+    return graph.with_splits(drawn), (no_split_note(DEFAULT_SEED),)
+
+
+def no_split_note(seed: int) -> str:
+    """What to say where a split was drawn."""
+    return f"The graph has no split: a stratified one was drawn with seed {seed}."
+
+
+def drawn_split(
+    labels: npt.NDArray[np.int8], codes: npt.NDArray[np.int16], groups: tuple[str, ...], *, seed: int
+) -> Split:
+    """The first of `stratified_splits` from labels and groups alone.
+
+    Nodes without a label make no difference: with or without them, the same labelled ones are drawn.
+    """
+    x = np.zeros((len(labels), 0), dtype=np.float32)
+    links = Adjacency.from_pairs([], [], num_nodes=len(labels))[0]
+    bare = NodeGraph(features=x, channels=(), adjacency=links, labels=labels, sensitive=codes, groups=groups)
+    return stratified_splits(bare, repeats=1, seed=seed)[0]
+
+
+def share_of_strata(
+    labels: npt.NDArray[np.integer],
+    codes: npt.NDArray[np.integer],
+    share: float,
+    random_numbers: np.random.Generator,
+) -> BoolArray:
+    """A random share of some nodes, about the same of every label and group.
+
+    Example:
+        >>> labels, codes = np.repeat([0, 1], 4), np.tile([0, 1], 4)
+        >>> taken = share_of_strata(labels, codes, 0.5, np.random.default_rng(0))
+        >>> [int(taken[(labels == label) & (codes == code)].sum()) for label in (0, 1) for code in (0, 1)]
+        [1, 1, 1, 1]
+    """
+    shuffled = random_numbers.permutation(len(labels))
+    order = shuffled[np.lexsort((codes[shuffled], labels[shuffled]))]
+    taken = np.zeros(len(labels), dtype=np.bool_)
+    taken[order] = _every_so_often(len(labels), share, random_numbers)
+    return taken
 
 
 def split_from_column(values: Sequence[str | None], *, name: str = "split") -> Split:

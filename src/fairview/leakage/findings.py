@@ -68,6 +68,14 @@ class ChannelFinding:
         return record if self.correlation is not None else record | {"correlation": [None] * (hops + 1)}
 
 
+_EXPONENTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def power(hop: int) -> str:
+    """X, S X, S² X, ..."""
+    return "X" if hop == 0 else f"S{str(hop).translate(_EXPONENTS) if hop > 1 else ''} X"
+
+
 @dataclass(frozen=True)
 class ProbeFinding:
     """How well a probe reads the sensitive attribute off S^hop X without the sensitive channels."""
@@ -99,9 +107,9 @@ class GraphAudit:
         self_loops: that each node gets.
         hops: L.
         rule: when a channel is called leaking.
-        level: chance of a false alarm per graph.
-        permutations: shuffles behind the p-values.
-        shuffling: `exact` if each was propagated, `quick` if those of some channels were not.
+        level: chance of a false alarm per graph; None where nothing was tested.
+        permutations: shuffles behind the p-values; likewise.
+        shuffling: `exact` if each was propagated, `quick` if those of some channels were not; None likewise.
         channels: in the graph's order.
         degree_correlation: what a constant channel would show, by hop.
         probes: by hop and kind.
@@ -119,9 +127,9 @@ class GraphAudit:
     self_loops: float
     hops: int
     rule: str
-    level: float
-    permutations: int
-    shuffling: str
+    level: float | None
+    permutations: int | None
+    shuffling: str | None
     channels: tuple[ChannelFinding, ...]
     degree_correlation: Numbers | None
     probes: tuple[ProbeFinding, ...]

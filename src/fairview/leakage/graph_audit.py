@@ -13,10 +13,12 @@ import numpy.typing as npt
 from fairview.arguments import require_number, require_seed, require_whole
 from fairview.data.graph import NodeGraph
 from fairview.data.graph_argument import require_graph
+from fairview.data.stored_links import StoredLinks
 from fairview.errors import InputError, did_you_mean, some
 from fairview.isolation import isolated
 from fairview.leakage.cross_validation import NORMAL_QUANTILE, SAMPLE, CrossValidated
-from fairview.leakage.findings import ChannelFinding, GraphAudit, ProbeFinding
+from fairview.leakage.findings import ChannelFinding, GraphAudit, ProbeFinding, power
+from fairview.leakage.folder_audit import audit_folder
 from fairview.leakage.hidden_columns import hidden_findings
 from fairview.leakage.label_leaks import label_leaks
 from fairview.leakage.leaks import LeakTest, Shuffling, check_permutations, check_shuffling, leak_rule, leak_test
@@ -26,6 +28,7 @@ from fairview.leakage.quick_null import PROPAGATED, TOLERANCE
 from fairview.leakage.sentences import plural
 from fairview.progress import track
 from fairview.propagation.correlation import Codes, group_correlation, known_groups, sensitive_correlation
+from fairview.propagation.folder import Propagated
 from fairview.propagation.one_hop import one_hop
 from fairview.propagation.operators import OPERATORS, Operator
 from fairview.undefined import Undefined
@@ -36,7 +39,6 @@ INNOCUOUS = 0.05
 """|correlation| below which a channel counts as innocuous, however many nodes make it significant."""
 
 MOST_HOPS = 10
-_EXPONENTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 Array = npt.NDArray[np.float64]
 Probed = tuple[int, str, CrossValidated | Undefined]
@@ -44,10 +46,10 @@ Probed = tuple[int, str, CrossValidated | Undefined]
 
 @isolated()
 def audit(
-    graph: NodeGraph,
+    graph: NodeGraph | Propagated,
     *,
-    operator: str | Operator = "gcn",
-    hops: int = 2,
+    operator: str | Operator | None = None,
+    hops: int | None = None,
     permutations: int = 500,
     shuffling: Shuffling = "auto",
     level: float = 0.05,
@@ -62,9 +64,11 @@ def audit(
     Paper: section 3, figures 1 and 5, appendix D for the correlations; verdicts, intervals and probes are our own.
 
     Args:
-        graph: any; what can't be said about it is undefined, with the reason.
-        operator: `gcn`, `mean` or `sum`, or an `Operator` with its own number of self-loops.
-        hops: L; channels are followed over 0 to L hops.
+        graph: any; what can't be said about it is undefined, with the reason. A propagated folder is read some nodes at
+            a time; the tests that need its links are undefined.
+        operator: `gcn`, `mean` or `sum`, or an `Operator` with its own number of self-loops [default: `gcn`, or the
+            folder's].
+        hops: L; channels are followed over 0 to L hops [default: 2, or as many as the folder holds].
         permutations: shuffles behind the p-values.
         shuffling: `exact` propagates every shuffle; `quick` multiplies them with vectors that are propagated once, and
             propagates those of channels for which that is too coarse; `auto` is `exact` unless that takes long.
@@ -81,11 +85,25 @@ def audit(
         >>> audit(synthetic_graph(2000, seed=1), permutations=99, probes=False).leaking
         ('leak_strong',)
     """
-    require_graph(graph, "audit")
-    chosen = _operator(operator)
     check_permutations(permutations, level)
     check_shuffling(shuffling)
-    require_whole(hops, "hops", least=1, most=MOST_HOPS)
+    if isinstance(graph, Propagated):
+        return audit_folder(
+            graph,
+            operator=None if operator is None else _operator(operator),
+            hops=hops,
+            probes=probes,
+            label_leak_threshold=label_leak_threshold,
+            hidden=hidden,
+            seed=seed,
+        )
+    require_graph(graph, "audit")
+    if isinstance(graph.adjacency, StoredLinks):
+        raise InputError(
+            "audit: the graph was loaded from a propagated folder; audit that: fv.open_propagated(folder)."
+        )
+    chosen = _operator("gcn" if operator is None else operator)
+    hops = require_whole(2 if hops is None else hops, "hops", least=1, most=MOST_HOPS)
     require_number(innocuous, "innocuous", correlation := "a correlation from 0 on, below 1")
     if not 0 <= innocuous < 1:
         raise InputError(f"innocuous: {innocuous}; expected {correlation}.")
@@ -122,7 +140,7 @@ def audit(
         shuffling="quick" if quick else "exact",
         channels=channels,
         degree_correlation=degree,
-        probes=tuple(ProbeFinding.of(_power(hop), hop, kind, auc) for hop, kind, auc in probed),
+        probes=tuple(ProbeFinding.of(power(hop), hop, kind, auc) for hop, kind, auc in probed),
         label_leaks=label_leaks(graph, threshold=label_leak_threshold, seed=seed),
         label_leak_threshold=label_leak_threshold,
         hidden=read,
@@ -284,8 +302,3 @@ def _probe(graph: NodeGraph, operator: Operator, hops: int, codes: Codes, seed: 
                 probed.append((number, kind, probe_auc(values, codes, kind=kind, seed=seed)))
                 advance(1)
     return probed
-
-
-def _power(hop: int) -> str:
-    """X, S X, S² X, ..."""
-    return "X" if hop == 0 else f"S{str(hop).translate(_EXPONENTS) if hop > 1 else ''} X"

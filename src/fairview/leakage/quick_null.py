@@ -25,7 +25,7 @@ from fairview.leakage.fixed_vectors import FixedVectors, fixed_vectors
 from fairview.leakage.shuffled_products import Products, Standard, shuffled_products
 from fairview.progress import track
 from fairview.propagation.correlation import Codes
-from fairview.propagation.one_hop import one_hop
+from fairview.propagation.one_hop import links_hop, one_hop
 from fairview.propagation.operators import Operator
 
 Array = npt.NDArray[np.float64]
@@ -83,7 +83,7 @@ def quick_null(
     if varies.any():
         ratio = mean[varies] / spread[varies]
         standard = np.ascontiguousarray(((features[:, varies] - mean[varies]) / spread[varies]).T, dtype=np.float32)
-        vectors = fixed_vectors(one_hop(adjacency, operator), codes, hops)
+        vectors = fixed_vectors(links_hop(adjacency, operator), codes, hops)
         products = shuffled_products(standard, vectors, permutations, seed)
         rest = _propagated_norms(standard, adjacency, codes, operator, hops, min(PROPAGATED, permutations), seed)
         squared, true = _squared_norms(products, rest, vectors, ratio)

@@ -42,8 +42,9 @@ def headline(document: AuditJSON) -> Headline:
     """
     sensitive = _sensitive(document)
     columns = [channel for channel in document["channels"] if not channel["sensitive"]]
-    if reason := document["undefined"].get("leaking"):
-        return Headline("undefined", f"Leakage is undefined: {reason}")
+    untested = document["undefined"].get("leaking")
+    if untested and not document["probe"]:
+        return Headline("undefined", f"Leakage is undefined: {untested}")
     if not columns or all(column["correlation"][0] is None for column in columns):
         return Headline("undefined", f"Whether message passing reveals {sensitive} could not be measured.")
     flagged = [column["name"] for column in columns if column["leaking"]]
@@ -56,6 +57,8 @@ def headline(document: AuditJSON) -> Headline:
             "revealed",
             f"Message passing reveals {sensitive}: from all columns together it can be guessed with {aucs}.",
         )
+    if untested:
+        return Headline("undefined", f"Leakage in single columns is undefined: {untested}")
     if flagged:
         of_all = f"{len(flagged):,} of {plural(len(columns), 'column')}"
         return Headline("flagged", f"Message passing reveals {sensitive} in {of_all}: {_names(flagged)}.")
@@ -79,6 +82,8 @@ def links_sentence(document: AuditJSON) -> str:
 def flagged_sentence(document: AuditJSON) -> str:
     """The flagged columns with their correlations by hop; empty if there are none and the headline says so."""
     flagged = [f"{c['name']} ({path(c['correlation'])})" for c in document["channels"] if c["leaking"]]
+    if not flagged and "leaking" in document["undefined"]:
+        return ""
     if not flagged:
         return "No single column is flagged." if headline(document).kind == "revealed" else ""
     return f"Flagged, with the correlation with {_sensitive(document)} by hop: {_names(flagged)}."

@@ -21,8 +21,9 @@ import numpy.typing as npt
 from scipy import sparse
 
 from fairview.data.graph import NodeGraph
+from fairview.data.stored_links import StoredLinks
 from fairview.leakage.json_record import json_record
-from fairview.methods.contract import features_like
+from fairview.methods.contract import seen_by
 from fairview.methods.fitted import Fitted
 from fairview.nn.encoders import Encoder, GCNEncoder, GINEncoder, MLPEncoder
 from fairview.propagation.operators import Operator, propagate
@@ -143,13 +144,16 @@ def theorem2(model: object, graph: NodeGraph) -> Theorem2:
     if len(present) != 2:
         return Theorem2(applies=False, reason=f"The theorem is about two groups; here are {len(present)}.")
     operator = encoder.spec.propagation
+    if operator is not None and isinstance(graph.adjacency, StoredLinks):
+        return Theorem2(applies=False, reason="χ is about single links, and a propagated folder holds none.")
     around = _Neighbourhoods.of(graph, operator)
     if around is None:
         return Theorem2(applies=False, reason="No link joins two nodes whose group is known: χ is undefined.")
 
     channels: tuple[str, ...] = model.facts_.channels  # type: ignore[attr-defined]
-    features = features_like(graph, channels).astype(np.float64)
-    output = features if operator is None else propagate(graph.adjacency, features, operator)[1]
+    narrow, links = seen_by(graph, channels)
+    features = narrow.astype(np.float64)
+    output = features if operator is None else propagate(links, features, operator)[1]
     weight = encoder.first_weights[0].detach().double().numpy()
     view = fitted.evaluation_masks.double().mean(dim=0).numpy()
     first, second = (graph.sensitive == code for code in present)

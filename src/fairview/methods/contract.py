@@ -9,6 +9,7 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict
 
 from fairview.arguments import shortened
+from fairview.data.adjacency import Adjacency
 from fairview.data.graph import NodeGraph
 from fairview.data.tables.recipe import Recipe
 from fairview.errors import InputError, option, quoted
@@ -118,6 +119,14 @@ def features_like(graph: NodeGraph, channels: tuple[str, ...]) -> npt.NDArray[np
         raise InputError(f"predict: the graph lacks channels that the model was fitted with: {quoted(absent)}.")
     # in the same memory order too, so that the sums of a product are rounded alike
     return np.ascontiguousarray(graph.features[:, [graph.channels.index(name) for name in channels]])
+
+
+def seen_by(graph: NodeGraph, channels: tuple[str, ...]) -> tuple[npt.NDArray[np.float32], Adjacency]:
+    """The features that a model looks at, as `features_like`, and the links with what they know of these channels."""
+    features = features_like(graph, channels)
+    if graph.channels == channels:
+        return features, graph.adjacency
+    return features, graph.adjacency.for_channels([graph.channels.index(name) for name in channels])
 
 
 def links_like(graph: NodeGraph, facts: Facts) -> None:

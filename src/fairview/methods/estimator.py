@@ -22,8 +22,12 @@ from fairview.isolation import isolated
 from fairview.methods.contract import Facts, Probabilities, require_fitted
 from fairview.methods.parameters import document_parameters
 from fairview.methods.same_reading import checked_reading
+from fairview.propagation.folder import Propagated
 from fairview.training.machine import memory_errors
 from fairview.training.state import State
+
+_ROW_BY_ROW = ("predict", "predict_proba", "representations")
+"""Methods that give each node a row: of a propagated folder, some nodes at a time."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -35,7 +39,16 @@ def guarded(function: Function) -> Function:
     @functools.wraps(function)
     def run(self: Any, *arguments: Any, **named: Any) -> Any:
         if takes_graph and (arguments or "graph" in named):
-            require_graph(arguments[0] if arguments else named["graph"], function.__name__)
+            given = arguments[0] if arguments else named["graph"]
+            if isinstance(given, Propagated):
+                if function.__name__ in _ROW_BY_ROW:
+                    return np.concatenate([run(self, rows) for rows in given.graphs()])
+                given = given.sample()
+                if arguments:
+                    arguments = (given, *arguments[1:])
+                else:
+                    named["graph"] = given
+            require_graph(given, function.__name__)
         with isolated(), memory_errors():
             return function(self, *arguments, **named)
 

@@ -11,16 +11,20 @@ from fairview.data.splits import with_default_split
 from fairview.errors import InputError
 from fairview.isolation import isolated
 from fairview.methods.contract import Method, require_model
+from fairview.methods.folder_evaluation import evaluate_folder
 from fairview.metrics.evaluation import Evaluation, Evaluator
+from fairview.propagation.folder import Propagated
 
 
 @isolated()
-def evaluate(model: Method, graph: NodeGraph, *, split: str = "test", intervals: bool = False) -> Evaluation:
+def evaluate(
+    model: Method, graph: NodeGraph | Propagated, *, split: str = "test", intervals: bool = False
+) -> Evaluation:
     """Utility, gaps and per-group counts of a model on the labelled nodes of a split.
 
     Args:
         model: anything fitted with `predict_proba(graph)` -> (n, 2).
-        graph: the graph to predict.
+        graph: the graph to predict, or a propagated folder, which is read some nodes at a time.
         split: `train`, `val`, `test`, `new` (see the parameter `context` of `read_graph`), or `all`, which suits new
             data. A graph without splits is divided as `fit` does it, but for `all`.
         intervals: add bootstrap intervals.
@@ -32,8 +36,10 @@ def evaluate(model: Method, graph: NodeGraph, *, split: str = "test", intervals:
         >>> found["accuracy"], found["statistical_parity_gap"]
         (0.7, 0.0)
     """
-    require_graph(graph, "evaluate")
     require_model(model, "evaluate")
+    if isinstance(graph, Propagated):
+        return evaluate_folder(model, graph, split=split, intervals=intervals)
+    require_graph(graph, "evaluate")
     probabilities = np.asarray(model.predict_proba(graph))
     if probabilities.shape != (graph.num_nodes, 2):
         raise InputError(

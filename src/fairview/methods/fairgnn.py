@@ -18,7 +18,7 @@ from torch.nn import functional
 
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError
-from fairview.methods.contract import features_like, open_nodes, training_rows
+from fairview.methods.contract import open_nodes, seen_by, training_rows
 from fairview.methods.fitted import second_head
 from fairview.methods.parameters import Nodes, Weight, Width
 from fairview.methods.plain import PLAIN_SPACE, Plain, PlainNetwork
@@ -109,8 +109,9 @@ class FairGNNNetwork(PlainNetwork):
         truth = functional.one_hot(codes, self.groups).to(self.dtype)[:, -self.outputs :]
         spec = EncoderSpec(kind="gcn", hidden=self.width)
         encoder = spec.build(len(self.channels), self.streams.seed("estimator")).to(self.device, self.dtype)
-        features, links = features_like(self.graph, self.channels), self.graph.adjacency
-        inputs = GraphInputs(features, links, spec.propagation, device=self.device, dtype=self.dtype)
+        inputs = GraphInputs(
+            *seen_by(self.graph, self.channels), spec.propagation, device=self.device, dtype=self.dtype
+        )
         path, head = choose_path(encoder, inputs), self.head("estimator", self.outputs)
         masks = self.draw_masks()
         self.optimisers["estimator"] = self.adam(nn.ModuleList([encoder, head]))

@@ -13,7 +13,8 @@ from torch import Tensor, nn
 
 from fairview.data.adjacency import Adjacency
 from fairview.data.graph import NodeGraph
-from fairview.methods.contract import features_like
+from fairview.data.stored_links import StoredLinks
+from fairview.methods.contract import seen_by
 from fairview.methods.estimator import require_like
 from fairview.nn.encoders import Encoder, EncoderSpec, ForeignEncoder
 from fairview.nn.inputs import GraphInputs
@@ -84,15 +85,34 @@ class Fitted:
     def representations(self, graph: NodeGraph, channels: tuple[str, ...]) -> npt.NDArray[np.floating[Any]]:
         """Mean representation over the views, (n, hidden)."""
         inputs = self._inputs(graph, channels)
+        if isinstance(inputs.adjacency, StoredLinks):
+            return self._collapsed_representations(inputs)
         views = torch.stack([self.encoder(inputs.x * mask, inputs) for mask in self.evaluation_masks])
         mean: npt.NDArray[np.floating[Any]] = views.mean(dim=0).cpu().numpy()
         return mean
 
+    def _collapsed_representations(self, inputs: GraphInputs) -> npt.NDArray[np.floating[Any]]:
+        """The same without the links: an identity in place of the head, so many nodes at a time as the path likes."""
+        width = self.classifier.weight.shape[1]
+        with torch.device(inputs.device):
+            head = nn.Linear(width, width, dtype=inputs.dtype)
+            head.weight.copy_(torch.eye(width))
+            head.bias.zero_()
+        rows = choose_path(self.encoder, inputs).on()
+        found: npt.NDArray[np.floating[Any]] = np.empty((inputs.num_nodes, width), dtype=self._dtype)
+        for part, where in rows.parts():
+            found[where] = part.logits(self.evaluation_masks, head).mean(dim=0).cpu().numpy()
+        return found
+
+    @property
+    def _dtype(self) -> npt.DTypeLike:
+        return np.float64 if self.classifier.weight.dtype == torch.float64 else np.float32
+
     def _inputs(self, graph: NodeGraph, channels: tuple[str, ...]) -> GraphInputs:
         operator = self.encoder.spec.propagation if isinstance(self.encoder, Encoder) else None
         weight = self.classifier.weight
-        features = features_like(graph, channels)
-        links = graph.adjacency if self.links is None else self.links(features, graph.adjacency)
+        features, links = seen_by(graph, channels)
+        links = links if self.links is None else self.links(features, links)
         return GraphInputs(features, links, operator, device=weight.device, dtype=weight.dtype)
 
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError
-from fairview.methods.contract import channels_seen, features_like, training_rows
+from fairview.methods.contract import channels_seen, seen_by, training_rows
 from fairview.methods.fitted import Fitted, make_encoder
 from fairview.metrics.evaluation import Evaluation, Evaluator
 from fairview.nn.encoders import Encoder, ForeignEncoder
@@ -53,8 +53,7 @@ class Network(ABC):
         self.encoder.to(self.device, self.dtype)
         if isinstance(self.encoder, Encoder):
             self.encoder.dropout.generator = self.streams["dropout"]
-        features = features_like(graph, self.channels)
-        self.inputs = GraphInputs(features, graph.adjacency, operator, device=self.device, dtype=self.dtype)
+        self.inputs = GraphInputs(*seen_by(graph, self.channels), operator, device=self.device, dtype=self.dtype)
         self.path = choose_path(self.encoder, self.inputs, method.path)
         self.mask = (mask or ChannelMask)(len(self.channels))
         self.mask.reset_parameters(self.streams["generator"])

@@ -17,9 +17,10 @@ import numpy.typing as npt
 import torch
 
 from fairview.data.graph import NodeGraph
+from fairview.data.stored_links import StoredLinks
 from fairview.errors import InputError
 from fairview.groups import UNKNOWN
-from fairview.methods.contract import features_like
+from fairview.methods.contract import features_like, seen_by
 from fairview.methods.spline_features import SplineFeatures
 from fairview.propagation.one_hop import one_hop
 from fairview.propagation.operators import Operator
@@ -95,9 +96,16 @@ class GraphFeatures:
     def unscaled(self, graph: NodeGraph) -> Reals:
         """[B, S B, ..., S^hops B] as it comes."""
         by_hop: list[npt.NDArray[np.floating[Any]]] = [self._basis(graph)]
-        hop = one_hop(graph.adjacency, self.operator)
-        for _ in range(self.hops):
-            by_hop.append(hop(by_hop[-1]))
+        if self.hops:
+            _, links = seen_by(graph, self.channels)
+            if isinstance(links, StoredLinks) and by_hop[0].shape[1] != len(self.channels):
+                raise InputError(
+                    "parity: a propagated folder holds the channels after each hop, and no splines of them. Set "
+                    f"hops=0, or basis='raw' with operator='{links.kind}', as the folder was made."
+                )
+            hop = one_hop(links, self.operator)
+            for _ in range(self.hops):
+                by_hop.append(hop(by_hop[-1]))
         return np.hstack(by_hop)
 
     def _basis(self, graph: NodeGraph) -> Reals:

@@ -8,8 +8,9 @@ from itertools import zip_longest
 from typing import Any
 
 from fairview.data.graph import NodeGraph
+from fairview.data.stored_links import StoredLinks
 from fairview.data.tables.recipe import Features, Recipe
-from fairview.errors import InputError, option, quoted
+from fairview.errors import InputError, command, option, quoted
 from fairview.methods.contract import Facts, Probabilities
 
 _READING = ("id", "missing_values", "similarity", "similarity_channels", "directed", "ends", "edge_weight")
@@ -54,9 +55,11 @@ def check_reading(graph: NodeGraph, facts: Facts, *, needs_group: bool = False) 
     if needs_group and graph.recipe.sensitive != facts.recipe.sensitive:
         others.append("sensitive")
     if others:
+        stored = isinstance(graph.adjacency, StoredLinks)
+        remedy = f"Propagate it with {command('propagate', like='RUN')}" if stored else "Read it"
         raise InputError(
-            f"predict: the graph's table was not read as the model's was ({quoted(others)} differ). Read it with "
-            "recipe=model.facts().recipe."
+            f"predict: the graph's table was not read as the model's was ({quoted(others)} differ). {remedy}"
+            f"{', or in Python' if stored else ''} with recipe=model.facts().recipe."
         )
 
 

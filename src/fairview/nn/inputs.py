@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -10,8 +11,18 @@ from torch import Tensor
 
 from fairview.data.adjacency import Adjacency
 from fairview.data.graph import NodeGraph
+from fairview.data.stored_links import StoredLinks
 from fairview.nn.sparse import SparseMatrix
 from fairview.propagation.operators import Operator, propagate
+
+
+@dataclass(frozen=True)
+class Whole:
+    """S X over all nodes of a graph: how many there are, the mean (d,) and the covariance (d, d), in float64."""
+
+    nodes: int
+    mean: Tensor
+    covariance: Tensor
 
 
 class GraphInputs:
@@ -58,6 +69,15 @@ class GraphInputs:
         wide = self._features.astype(np.float64)
         propagated = wide if self.operator is None else propagate(self.adjacency, wide, self.operator)[1]
         return torch.from_numpy(propagated).to(self.device)
+
+    @property
+    def whole(self) -> Whole | None:
+        """What is known of S X over all nodes of a graph of which these are a sample; None if these are all."""
+        links = self.adjacency
+        if not isinstance(links, StoredLinks) or not links.sampled or self.operator is None or len(links.moments) < 2:
+            return None
+        mean, covariance = (torch.from_numpy(array) for array in (links.moments[1].mean, links.moments[1].covariance))
+        return Whole(links.nodes, mean.to(self.device), covariance.to(self.device))
 
     @cached_property
     def matrix(self) -> SparseMatrix:

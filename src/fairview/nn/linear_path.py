@@ -16,6 +16,8 @@ from fairview.nn.paths import Rows
 BLOCK = 32_768
 """Nodes taken at a time. Ten views of them are a megabyte; beyond that, time goes into memory instead of arithmetic."""
 
+_NO_VARIANCE = 1e-13  # as a share of the largest: below it, an eigenvalue of a covariance is rounding
+
 
 class LinearPath:
     """MLP and GCN: H_k = P diag(m_k) Wᵀ + b with P = S X, so with a head (V, c)
@@ -59,16 +61,27 @@ class NormalisedPath:
 
     for any subset of rows. BatchNorm forgets the length of u, so that large terms of its gradient cancel: all that is
     small is computed in float64, and the one large product, with Q, sees numbers of size one.
+
+    Where the rows are a sample of a larger graph (`GraphInputs.whole`), p̄ and R are those of the whole graph: its
+    covariance is V Λ Vᵀ, R = Λ^½ Vᵀ and Q = (P - p̄) V Λ^-½. Prediction has its running statistics and needs neither.
     """
 
     def __init__(self, encoder: GINEncoder, inputs: GraphInputs) -> None:
         self.encoder = encoder
-        self.nodes = inputs.num_nodes
         wide = inputs.propagated_wide()
-        self.mean = wide.mean(dim=0)
-        basis, factor = torch.linalg.qr(wide - self.mean)  # (n, r) and (r, d), r = min(n, d)
-        self.factor = factor / self.nodes**0.5
-        self.table = basis.mul_(self.nodes**0.5).to(inputs.dtype)
+        whole = inputs.whole if encoder.training else None
+        if whole is None:
+            self.nodes, self.mean = inputs.num_nodes, wide.mean(dim=0)
+            basis, factor = torch.linalg.qr(wide - self.mean)  # (n, r) and (r, d), r = min(n, d)
+            self.factor = factor / self.nodes**0.5
+            self.table = basis.mul_(self.nodes**0.5).to(inputs.dtype)
+        else:
+            self.nodes, self.mean = whole.nodes, whole.mean
+            variances, directions = torch.linalg.eigh(whole.covariance)
+            varies = variances > _NO_VARIANCE * variances.max()
+            spread, directions = variances[varies].sqrt(), directions[:, varies]  # (r,) and (d, r)
+            self.factor = spread[:, None] * directions.T
+            self.table = ((wide - self.mean) @ (directions / spread)).to(inputs.dtype)
         self.columns = self.table.T.contiguous()
 
     def on(self, rows: np.ndarray | None = None) -> NormalisedRows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -66,15 +67,29 @@ def known_groups(graph: NodeGraph) -> npt.NDArray[np.int16]:
     Raises:
         InputError: fewer than two groups have a node.
     """
-    with_nodes = np.flatnonzero(np.bincount(graph.sensitive[graph.sensitive != UNKNOWN], minlength=len(graph.groups)))
+    return np.asarray(codes_without_gaps(graph.group_sizes, graph.sensitive_name)[graph.sensitive])
+
+
+def codes_without_gaps(group_sizes: Mapping[str, int], name: str) -> npt.NDArray[np.int16]:
+    """The new code of each group's, groups without a node left out; the last one, which code -1 finds, is -1.
+
+    Args:
+        group_sizes: nodes of each group.
+        name: of the sensitive attribute.
+
+    Raises:
+        InputError: fewer than two groups have a node.
+    """
+    groups, sizes = list(group_sizes), list(group_sizes.values())
+    with_nodes = np.flatnonzero(sizes)
     if len(with_nodes) < 2:
         has = "no node's group is known"
         if len(with_nodes):
-            has = f"only the group '{graph.groups[with_nodes[0]]}' has nodes"
-        raise InputError(f"sensitive attribute '{graph.sensitive_name}': {has}; a correlation needs two groups.")
-    place = np.full(len(graph.groups) + 1, UNKNOWN, dtype=np.int16)  # the last one is that of code -1
+            has = f"only the group '{groups[with_nodes[0]]}' has nodes"
+        raise InputError(f"sensitive attribute '{name}': {has}; a correlation needs two groups.")
+    place = np.full(len(groups) + 1, UNKNOWN, dtype=np.int16)
     place[with_nodes] = np.arange(len(with_nodes))
-    return np.asarray(place[graph.sensitive])
+    return place
 
 
 def group_correlation(values: Values, codes: Codes) -> npt.NDArray[np.float64]:
@@ -95,26 +110,57 @@ def group_correlation(values: Values, codes: Codes) -> npt.NDArray[np.float64]:
         >>> group_correlation(np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0]]), np.array([0, 0, 1])).round(4).tolist()
         [0.866, 0.0]
     """
-    known = codes != UNKNOWN
-    if not known.all():
-        values, codes = values[known], codes[known]
-    number, width = int(codes.max()) + 1, values.shape[1]
-    shift = values[:_SHIFT_ROWS].mean(axis=0, dtype=np.float64).astype(values.dtype)
-    sums, squares = np.zeros((number, width)), np.zeros(width)
-    step = max(_CHUNK // max(width, 1), 1)
-    everyone = np.arange(number)[:, None]
-    for start in range(0, len(values), step):
-        rows = slice(start, start + step)
-        moved = values[rows] - shift
-        sums += (codes[rows] == everyone).astype(values.dtype) @ moved
-        squares += np.einsum("nc,nc->c", moved, moved)
-    sizes = np.bincount(codes)[:, None]
-    mean = sums.sum(axis=0) / len(values)
-    variance = squares / len(values) - mean**2
-    apart = sums / sizes - mean
-    between = (sizes * apart**2).sum(axis=0) / len(values)
-    size = shift.astype(np.float64) ** 2 + squares / len(values)
-    varies = variance > (_ROUNDING[values.dtype.itemsize] ** 2) * size
-    ratio = np.divide(between, variance, out=np.zeros(width), where=varies)
-    eta = np.sqrt(np.minimum(ratio, 1.0))
-    return np.asarray(eta * np.sign(apart[1] - apart[0])) if number == 2 else eta
+    sums = GroupSums(int(codes.max()) + 1, values.shape[1])
+    sums.add(values, codes)
+    return sums.correlation()
+
+
+class GroupSums:
+    """The sums behind `group_correlation`, of rows that come in pieces.
+
+    Args:
+        groups: how many there are, each with a row somewhere.
+        width: columns.
+        bytes_per_number: of the type that the values were rounded to; by default that of the first piece.
+    """
+
+    def __init__(self, groups: int, width: int, *, bytes_per_number: int | None = None) -> None:
+        self.sums, self.squares = np.zeros((groups, width)), np.zeros(width)
+        self.sizes = np.zeros(groups, dtype=np.int64)
+        self.bytes_per_number = bytes_per_number
+        self.shift: Values | None = None
+
+    def add(self, values: Values, codes: Codes) -> None:
+        """Take in some rows; those of unknown group, -1, are left out."""
+        known = codes != UNKNOWN
+        if not known.all():
+            values, codes = values[known], codes[known]
+        if len(values) == 0:
+            return
+        if self.shift is None:
+            self.shift = values[:_SHIFT_ROWS].mean(axis=0, dtype=np.float64).astype(values.dtype)
+            self.bytes_per_number = self.bytes_per_number or values.dtype.itemsize
+        number, width = self.sums.shape
+        step = max(_CHUNK // max(width, 1), 1)
+        everyone = np.arange(number)[:, None]
+        for start in range(0, len(values), step):
+            rows = slice(start, start + step)
+            moved = values[rows] - self.shift
+            self.sums += (codes[rows] == everyone).astype(values.dtype) @ moved
+            self.squares += np.einsum("nc,nc->c", moved, moved)
+        self.sizes += np.bincount(codes, minlength=number)
+
+    def correlation(self) -> npt.NDArray[np.float64]:
+        """ρ or η of each column."""
+        (number, width), total, sizes = self.sums.shape, int(self.sizes.sum()), self.sizes[:, None]
+        if self.shift is None:
+            return np.zeros(width)
+        mean = self.sums.sum(axis=0) / total
+        variance = self.squares / total - mean**2
+        apart = self.sums / sizes - mean
+        between = (sizes * apart**2).sum(axis=0) / total
+        size = self.shift.astype(np.float64) ** 2 + self.squares / total
+        varies = variance > (_ROUNDING[self.bytes_per_number or 8] ** 2) * size
+        ratio = np.divide(between, variance, out=np.zeros(width), where=varies)
+        eta = np.sqrt(np.minimum(ratio, 1.0))
+        return np.asarray(eta * np.sign(apart[1] - apart[0])) if number == 2 else eta

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from fairview.data.adjacency import Adjacency
+from fairview.data.stored_links import StoredHop, StoredLinks
 from fairview.propagation.operators import Operator
 
 Values = npt.NDArray[np.floating[Any]]
@@ -47,7 +48,7 @@ class Hop:
         return Hop(self.moving.power(2), self.staying**2)
 
 
-def one_hop(adjacency: Adjacency, operator: Operator, dtype: npt.DTypeLike = np.float64) -> Hop:
+def one_hop(adjacency: Adjacency, operator: Operator, dtype: npt.DTypeLike = np.float64) -> Hop | StoredHop:
     """The function X -> S X for X of the given dtype, shape (n, columns); the same S as `operator.matrix(adjacency)`.
 
     Example:
@@ -55,6 +56,13 @@ def one_hop(adjacency: Adjacency, operator: Operator, dtype: npt.DTypeLike = np.
         >>> one_hop(adjacency, Operator(kind="mean"))(np.array([[1.0], [3.0], [5.0]])).ravel().tolist()
         [2.0, 2.0, 5.0]
     """
+    if isinstance(adjacency, StoredLinks):
+        return adjacency.hop(kind=operator.kind, self_loops=operator.self_loops)
+    return links_hop(adjacency, operator, dtype)
+
+
+def links_hop(adjacency: Adjacency, operator: Operator, dtype: npt.DTypeLike = np.float64) -> Hop:
+    """The same from the links themselves."""
     links = adjacency.to_scipy()
     if adjacency.directed:
         links = sparse.csr_array(links.T.tocsr())  # a node gathers from those that point to it

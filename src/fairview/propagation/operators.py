@@ -16,6 +16,7 @@ Everything here is a pure function of the adjacency; S X is computed once per gr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -24,6 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from scipy import sparse
 
 from fairview.data.adjacency import Adjacency
+from fairview.data.stored_links import StoredLinks
 from fairview.errors import InputError
 
 OperatorKind = Literal["gcn", "mean", "sum"]
@@ -83,10 +85,18 @@ def propagate(adjacency: Adjacency, features: Matrix, operator: Operator, *, hop
         raise InputError(f"features: {len(features):,} rows for {adjacency.num_nodes:,} nodes.")
     by_hop = [features]
     if hops:
-        s = operator.matrix(adjacency)
-        wide = features.astype(np.float64)
+        wide: Matrix = features.astype(np.float64)
         dtype = features.dtype if np.issubdtype(features.dtype, np.floating) else wide.dtype
+        hop = _hop(adjacency, operator)
         for _ in range(hops):
-            wide = np.asarray(s @ wide)
+            wide = hop(wide)
             by_hop.append(wide.astype(dtype))
     return by_hop
+
+
+def _hop(adjacency: Adjacency, operator: Operator) -> Callable[[Matrix], Matrix]:
+    """X -> S X: a product, or what a propagated folder holds."""
+    if isinstance(adjacency, StoredLinks):
+        return adjacency.hop(kind=operator.kind, self_loops=operator.self_loops)
+    s = operator.matrix(adjacency)
+    return lambda values: np.asarray(s @ values)

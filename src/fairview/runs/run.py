@@ -14,7 +14,7 @@ import hashlib
 import json
 import platform
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import metadata
 from itertools import compress
 from pathlib import Path
@@ -29,6 +29,7 @@ from fairview.csv_cells import csv_cell, spreadsheet_safe_ids
 from fairview.data.few import few_nodes
 from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
+from fairview.data.stored_links import StoredLinks
 from fairview.errors import InputError, option
 from fairview.locks import folder_lock
 from fairview.machine import describe_machine
@@ -38,10 +39,13 @@ from fairview.methods.encoder_spec import module_sha256
 from fairview.methods.ensemble import Ensemble
 from fairview.methods.estimator import Estimator
 from fairview.methods.evaluate import evaluate
+from fairview.methods.folder_evaluation import evaluate_folder
 from fairview.methods.model_files import check_saveable, write_model
 from fairview.methods.network_method import NetworkMethod
 from fairview.methods.registry import name_of, needs_group, settings_of, spec_of
 from fairview.outputs import check_folder
+from fairview.propagation.folder import Propagated
+from fairview.propagation.sampling import labelled_rows
 from fairview.runs.finished import FILES, OUTPUTS, finished_run
 from fairview.training.checkpoint import load_checkpoint, save_checkpoint
 from fairview.training.loop import Progress
@@ -67,6 +71,7 @@ def train_run(
     resume: bool = False,
     overwrite: bool = False,
     notice: EpochNotice | None = None,
+    whole: Propagated | None = None,
 ) -> dict[str, Any]:
     """Fit a model and write its run folder.
 
@@ -77,6 +82,7 @@ def train_run(
         resume: go on from the folder's checkpoint, if there is one.
         overwrite: replace files of the folder that fairview did not write; never a run or a file that was read.
         notice: for progress bars.
+        whole: the propagated folder that the graph was loaded from. The metrics are those of all its labelled nodes.
 
     Returns:
         What `fairview train` prints as JSON: run, metrics by split, seconds.
@@ -85,7 +91,19 @@ def train_run(
     check_saveable(model)
     graph, notes = with_default_split(graph)
     with folder_lock(folder):
-        return _train(model, graph, (*notes, *few_nodes(graph)), folder, resume, overwrite, notice)
+        said = (*notes, *few_nodes(graph), *sample_notes(graph))
+        return _train(model, graph, said, folder, resume=resume, overwrite=overwrite, notice=notice, whole=whole)
+
+
+def sample_notes(graph: NodeGraph) -> tuple[str, ...]:
+    """What to know about a run on a sample of a propagated folder."""
+    links = graph.adjacency
+    if not isinstance(links, StoredLinks) or not links.sampled:
+        return ()
+    return (
+        f"Trained on {graph.num_nodes:,} of the folder's {links.nodes:,} nodes; predictions.csv holds these. The "
+        "metrics are those of all labelled nodes.",
+    )
 
 
 def _train(
@@ -93,9 +111,11 @@ def _train(
     graph: NodeGraph,
     notes: Sequence[str],
     folder: Path,
+    *,
     resume: bool,
     overwrite: bool,
     notice: EpochNotice | None,
+    whole: Propagated | None,
 ) -> dict[str, Any]:
     identity = run_identity(model, graph)
     if (folder / "run.json").exists():
@@ -124,7 +144,7 @@ def _train(
         model.fit(graph)
     model.notes_ = (*notes, *getattr(model, "notes_", ()))  # type: ignore[attr-defined]
     trained = time.perf_counter()
-    document = write_run(model, graph, folder, identity, overwrite=overwrite)
+    document = write_run(model, graph, folder, identity, overwrite=overwrite, whole=whole)
     if not getattr(model, "interrupted_", False):
         checkpoint.unlink(missing_ok=True)
     document["seconds"] = {"train": trained - start, "evaluate": time.perf_counter() - trained}
@@ -133,30 +153,49 @@ def _train(
 
 
 def write_run(
-    model: Estimator, graph: NodeGraph, folder: Path, identity: str, *, overwrite: bool = False
+    model: Estimator,
+    graph: NodeGraph,
+    folder: Path,
+    identity: str,
+    *,
+    overwrite: bool = False,
+    whole: Propagated | None = None,
 ) -> dict[str, Any]:
     """Everything but the checkpoint; `run.json` last, because it says that the rest is whole."""
     check_folder(folder, OUTPUTS, inputs=graph.provenance.paths, overwrite=overwrite)
     graph, _ = with_default_split(graph)
     for stale in ("run.json", *DERIVED):  # of an earlier state
         (folder / stale).unlink(missing_ok=True)
-    metrics = {
-        split: evaluate(model, graph, split=split, intervals=True).to_dict()
-        for split in ("val", "test")
-        if split in graph.splits
-    }
+    metrics = run_metrics(model, graph, whole)
     write_model(model, folder)
     write_json(folder / "metrics.json", {"kind": "metrics", "version": VERSION} | metrics)
     write_atomic(folder / "history.jsonl", "".join(json.dumps(row) + "\n" for row in getattr(model, "history_", [])))
     write_atomic(folder / "predictions.csv", predictions(model, graph))
-    record = describe_run(model, graph, identity)
+    record = describe_run(model, graph, identity, whole=whole)
     if not getattr(model, "interrupted_", False):
         write_atomic(folder / "run.json", with_hashes(record, folder, FILES))
     facts = {name: record[name] for name in ("group_at_prediction", "best_epoch", "epochs", "notes")}
     return {"run": str(folder), "metrics": metrics} | facts
 
 
-def describe_run(model: Estimator, graph: NodeGraph, identity: str) -> dict[str, Any]:
+def run_metrics(
+    model: Estimator, graph: NodeGraph, whole: Propagated | None = None, *, intervals: bool = True
+) -> dict[str, dict[str, Any]]:
+    """The metrics on val and test; of a graph that is a sample, those of the whole folder."""
+    splits = [split for split in ("val", "test") if split in graph.splits]
+    if whole is None or whole.num_nodes == graph.num_nodes:
+        return {split: evaluate(model, graph, split=split, intervals=intervals).to_dict() for split in splits}
+    labelled = labelled_rows(whole)
+    return {
+        split: evaluate_folder(model, whole, split=split, intervals=intervals, labelled=labelled).to_dict()
+        for split in splits
+        if split in labelled.names
+    }
+
+
+def describe_run(
+    model: Estimator, graph: NodeGraph, identity: str, *, whole: Propagated | None = None
+) -> dict[str, Any]:
     """How to make the run again."""
     parameters = plain_parameters(model)
     packages = ("numpy", "scipy", "torch", "torch_geometric", "scikit-learn", "polars")
@@ -180,12 +219,23 @@ def describe_run(model: Estimator, graph: NodeGraph, identity: str) -> dict[str,
             "sha256": graph.sha256,
             "files": dict(graph.provenance.sha256),
             "notes": list(graph.provenance.notes),
-        },
+        }
+        | _folder_facts(graph, whole),
         "versions": {"fairview": __version__, "python": platform.python_version()}
         | {name: metadata.version(name) for name in packages},
         "platform": platform.platform(),
         "machine": {name: describe_machine()[name] for name in ("processor", "cpu_capability")},
     }
+
+
+def _folder_facts(graph: NodeGraph, whole: Propagated | None) -> dict[str, Any]:
+    """Of a graph that was loaded from a propagated folder: which one, how much of it, and whose metrics are told."""
+    links = graph.adjacency
+    if not isinstance(links, StoredLinks):
+        return {}
+    metrics_of = "loaded nodes" if whole is None else "all nodes"
+    sizes = {"nodes": links.nodes, "rows": graph.num_nodes}
+    return {"propagated": {"sha256": links.folder_sha256} | sizes | {"metrics_of": metrics_of}}
 
 
 def plain_parameters(model: Estimator) -> dict[str, Any]:
@@ -221,7 +271,14 @@ def predictions(model: Method, graph: NodeGraph, *, split: str = "all", spreadsh
     """CSV of id, score and prediction of the nodes of a split; ids are exact, unless a spreadsheet shall open it."""
     ids = spreadsheet_safe_ids(graph.ids) if spreadsheet_safe else graph.ids
     scores = np.asarray(model.predict_proba(graph))[:, 1]
-    rows = compress(zip(ids, scores.tolist(), strict=True), graph.split(split))
-    threshold = getattr(model, "threshold_", 0.5)
-    lines = ["id,score,prediction"] + [f"{csv_cell(name)},{score!r},{int(score > threshold)}" for name, score in rows]
-    return "\n".join(lines) + "\n"
+    positive = scores > getattr(model, "threshold_", 0.5)
+    rows = compress(zip(ids, scores.tolist(), positive.tolist(), strict=True), graph.split(split))
+    return PREDICTIONS_HEADER + "".join(prediction_lines(rows))
+
+
+PREDICTIONS_HEADER = "id,score,prediction\n"
+
+
+def prediction_lines(rows: Iterable[tuple[str, float, bool]]) -> Iterator[str]:
+    """The lines below it, from ids, scores and answers."""
+    return (f"{csv_cell(name)},{score!r},{int(answer)}\n" for name, score, answer in rows)

@@ -19,10 +19,11 @@ from fairview.machine import available_cores
 from fairview.methods.ensemble import Ensemble
 from fairview.methods.estimator import Estimator
 from fairview.methods.network_method import NetworkMethod
+from fairview.propagation.folder import Propagated
 from fairview.runs.run import EpochNotice, train_run
 from fairview.workers import Death, spread
 
-Task = tuple[int, Estimator, str, bool, bool]
+Task = tuple[int, Estimator, str, bool, bool, Propagated | None]
 
 
 def train_seeds(
@@ -35,6 +36,7 @@ def train_seeds(
     overwrite: bool = False,
     notice: EpochNotice | None = None,
     done: Callable[[int], None] | None = None,
+    whole: Propagated | None = None,
 ) -> list[dict[str, Any]]:
     """Train `make(seed)` for each seed into `folder/seed-N`.
 
@@ -47,12 +49,14 @@ def train_seeds(
         overwrite: replace files of the folders that fairview did not write.
         notice: for progress within a run, where runs come one after the other.
         done: called with a seed when its run is finished.
+        whole: the propagated folder that the graph was loaded from, as in `train_run`.
 
     Raises:
         KeyboardInterrupt: after Ctrl-C. The runs that were under way keep their best state and can be resumed.
     """
     with folder_lock(folder):
-        return _train_all({seed: make(seed) for seed in seeds}, graph, folder, resume, overwrite, notice, done)
+        models = {seed: make(seed) for seed in seeds}
+        return _train_all(models, graph, folder, resume, overwrite, notice, done, whole)
 
 
 def _train_all(
@@ -63,6 +67,7 @@ def _train_all(
     overwrite: bool,
     notice: EpochNotice | None,
     done: Callable[[int], None] | None,
+    whole: Propagated | None,
 ) -> list[dict[str, Any]]:
     single = all(
         isinstance(model, NetworkMethod | Ensemble) and model.thread_count(graph) == 1 for model in models.values()
@@ -71,14 +76,16 @@ def _train_all(
     results: dict[int, dict[str, Any]] = {}
     if not single or workers < 2:
         for seed, model in models.items():
-            place = folder / f"seed-{seed}"
-            results[seed] = train_run(model, graph, place, resume=resume, overwrite=overwrite, notice=notice)
+            home = folder / f"seed-{seed}"
+            results[seed] = train_run(
+                model, graph, home, resume=resume, overwrite=overwrite, notice=notice, whole=whole
+            )
             if results[seed]["interrupted"]:
                 raise KeyboardInterrupt
             if done is not None:
                 done(seed)
         return [results[seed] for seed in models]
-    tasks = [(seed, model, str(folder / f"seed-{seed}"), resume, overwrite) for seed, model in models.items()]
+    tasks = [(seed, model, str(folder / f"seed-{seed}"), resume, overwrite, whole) for seed, model in models.items()]
     with closing(spread(tasks, _train, key=lambda _: "graph", shared=lambda _: graph, workers=workers)) as answers:
         for (seed, *_), answer in answers:
             if isinstance(answer, Death):
@@ -93,10 +100,10 @@ def _train_all(
 
 def _train(task: Task, graph: NodeGraph) -> dict[str, Any] | FairviewError:
     """In a worker. When the parent ends it, after Ctrl-C or an error, it keeps its best state before it goes."""
-    _, model, folder, resume, overwrite = task
+    _, model, folder, resume, overwrite, whole = task
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        result = train_run(model, graph, folder, resume=resume, overwrite=overwrite)
+        result = train_run(model, graph, folder, resume=resume, overwrite=overwrite, whole=whole)
     except FairviewError as error:
         return error
     finally:

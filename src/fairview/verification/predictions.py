@@ -109,14 +109,19 @@ def against_metrics(
             yield f"metrics.json: the graph has no split '{split}'."
             continue
         again = evaluate_scores(scores, graph, split=split, intervals=intervals, threshold=threshold).to_dict()
-        for name, value in again.items():
-            if name not in told and (not whole or _is_foreign(name)):
-                continue
-            if name in METRICS and not _same(told.get(name), value):
-                was, now = _shown(told.get(name)), _shown(value)
-                yield f"metrics.json: {split}: {name} is {was}; the predictions give {now}."
-            elif name not in told or not _same(told[name], value):
-                yield f"metrics.json: {split}: '{name}' is not what the predictions give."
+        yield from compared(told, again, split, whole=whole)
+
+
+def compared(told: Mapping[str, Any], again: Mapping[str, Any], split: str, *, whole: bool) -> Iterator[str]:
+    """What metrics say of a split, and what they are when they are made again; `whole`: nothing may be missing."""
+    for name, value in again.items():
+        if name not in told and (not whole or _is_foreign(name)):
+            continue
+        if name in METRICS and not _same(told.get(name), value):
+            was, now = _shown(told.get(name)), _shown(value)
+            yield f"metrics.json: {split}: {name} is {was}; the predictions give {now}."
+        elif name not in told or not _same(told[name], value):
+            yield f"metrics.json: {split}: '{name}' is not what the predictions give."
 
 
 def _are_ids_of(found: Predictions, graph: NodeGraph) -> bool:

@@ -11,8 +11,10 @@ from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
 from fairview.manifest import mismatches, recorded
 from fairview.methods.estimator import Estimator
+from fairview.propagation.folder import Propagated
 from fairview.report.folder import read_folder
 from fairview.runs.finished import FILES, read_metrics, read_record
+from fairview.runs.run import run_metrics, sample_notes
 from fairview.runs.stability import against_metrics, read_stability
 from fairview.tuning.certificate import NAME, check_certificate
 from fairview.verification import audit_file, model_file, predictions
@@ -21,7 +23,9 @@ from fairview.verification.findings import Findings
 Loader = Callable[[Path], Estimator]
 
 
-def check_run(folder: Path, graph: NodeGraph | None, load: Loader, findings: Findings) -> None:
+def check_run(
+    folder: Path, graph: NodeGraph | None, load: Loader, findings: Findings, whole: Propagated | None = None
+) -> None:
     """Everything that can be said about a run folder; or about the model files alone, where there is no run."""
     model, before = None, len(findings.problems)
     if (folder / "run.json").exists() or (folder / "metrics.json").exists():
@@ -35,7 +39,7 @@ def check_run(folder: Path, graph: NodeGraph | None, load: Loader, findings: Fin
         with findings.collecting():
             if model is not None:
                 findings.add(model_file.against_record(folder, model))
-        _check_numbers(folder, graph, model, findings)
+        _check_numbers(folder, graph, model, findings, whole)
     if (folder / NAME).exists():
         findings.looked_at([NAME])
         findings.recounted = graph is not None and model is not None
@@ -63,7 +67,9 @@ def _check_files(folder: Path, findings: Findings) -> None:
         findings.looked_at(name for name in ("run.json", "metrics.json", "history.jsonl") if (folder / name).exists())
 
 
-def _check_numbers(folder: Path, graph: NodeGraph | None, model: Estimator | None, findings: Findings) -> None:
+def _check_numbers(
+    folder: Path, graph: NodeGraph | None, model: Estimator | None, findings: Findings, whole: Propagated | None
+) -> None:
     with findings.collecting():
         record, metrics = read_record(folder), read_metrics(folder)
         if (stability := read_stability(folder)) is not None:
@@ -86,14 +92,24 @@ def _check_numbers(folder: Path, graph: NodeGraph | None, model: Estimator | Non
             return
         findings.add(predictions.against_threshold(found, threshold))
         if graph is not None:
+            loaded = (record["data"].get("propagated") or {}).get("metrics_of") == "loaded nodes"
             drawn_alike = record.get("versions", {}).get("numpy") == np.__version__
-            if not drawn_alike:
-                findings.note("metrics.json: its intervals were drawn with another version of NumPy, and not again.")
-            again = predictions.against_metrics(
-                found, metrics, graph, threshold, intervals=drawn_alike, whole=recorded(folder) is not None
-            )
-            findings.add(again)
-            findings.recomputed = True
+            if loaded or not sample_notes(graph):
+                if not drawn_alike:
+                    findings.note(
+                        "metrics.json: its intervals were drawn with another version of NumPy, and not again."
+                    )
+                again = predictions.against_metrics(
+                    found, metrics, graph, threshold, intervals=drawn_alike, whole=recorded(folder) is not None
+                )
+                findings.add(again)
+                findings.recomputed = True
+            elif whole is not None and model is not None:
+                for split, values in run_metrics(model, graph, whole, intervals=False).items():
+                    findings.add(predictions.compared(metrics.get(split, {}), values, split, whole=False))
+                findings.recomputed = True
+            else:
+                findings.note("metrics.json: is of all nodes of a propagated folder, which is not given.")
             if model is not None:
                 findings.add(predictions.against_model(found, model, graph))
                 findings.add(model_file.against_graph(model, graph))

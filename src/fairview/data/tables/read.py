@@ -10,10 +10,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from fairview.data.adjacency import Adjacency
 from fairview.data.graph import NodeGraph, Provenance
 from fairview.data.similarity.rules import NearestNeighbours, SimilarityRule
-from fairview.data.splits import Split, stratified_splits
+from fairview.data.splits import Split, drawn_split
 from fairview.data.tables.arguments import advising_by_recipe, check_settings
 from fairview.data.tables.blank_cells import check_means, kept_nodes, report_empty
 from fairview.data.tables.cells import TableSource, require_columns
@@ -187,7 +186,7 @@ def read_graph(
     masks = {part: mask[keep] for part, mask in masks.items()}
     group_names = group_rule.groups if group_rule else ()
     if split_seed is not None:
-        masks = _draw_split(labels, codes, group_names, split_seed)
+        masks = drawn_split(labels, codes, group_names, seed=split_seed)
         notes.append(f"split drawn with seed {split_seed}: half train, a quarter val, a quarter test, stratified")
     if recipe is None:
         rows = _rows_to_fit(scale_on, masks, len(labels))
@@ -237,15 +236,6 @@ def read_graph(
     )
     constant = graph.constant_channels
     return graph.noting(f"constant channels: {quoted(constant, limit=20)}") if constant else graph
-
-
-def _draw_split(
-    labels: npt.NDArray[np.int8], codes: npt.NDArray[np.int16], groups: tuple[str, ...], seed: int
-) -> Split:
-    x = np.zeros((len(labels), 0), dtype=np.float32)
-    links = Adjacency.from_pairs([], [], num_nodes=len(labels))[0]
-    bare = NodeGraph(features=x, channels=(), adjacency=links, labels=labels, sensitive=codes, groups=groups)
-    return stratified_splits(bare, repeats=1, seed=seed)[0]
 
 
 def _rows_to_fit(scale_on: str, masks: Split, n: int) -> npt.NDArray[np.bool_]:

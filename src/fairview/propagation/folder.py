@@ -1,0 +1,324 @@
+"""What is in a propagated folder? A manifest, and Parquet parts with every node's features after 0 to L hops.
+
+manifest.json     how it was made, what it holds, the sha256 of every part
+part-*.parquet    id, label (0, 1), sensitive (the group), split, and a column CHANNEL@HOP for each channel and hop
+
+It is read row by row, in memory that does not grow with the graph: `audit`, `train`, `tune` and `predict` take it in
+place of a graph.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from fairview.data.graph import SPLIT_NAMES, NodeGraph, Provenance
+from fairview.data.stored_links import HopMoments, StoredLinks
+from fairview.data.tables.columns import places
+from fairview.data.tables.recipe import Recipe
+from fairview.errors import InputError, command, in_one_line
+from fairview.groups import UNKNOWN
+from fairview.manifest import file_sha256, unsealed
+from fairview.propagation.operators import Operator
+
+MANIFEST = "manifest.json"
+BATCH = 1_000_000
+"""Rows of a part, and rows that are read at a time."""
+
+
+class Moments(BaseModel):
+    """Mean and covariance (divided by n) of the channels after some hop, over all nodes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    mean: tuple[float, ...]
+    covariance: tuple[tuple[float, ...], ...]
+
+
+class Part(BaseModel):
+    """A file of the folder and how many nodes it holds."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    name: str = Field(pattern=r"^part-[0-9A-Za-z._-]+\.parquet$")
+    rows: int = Field(ge=0)
+    bytes: int = Field(ge=0)
+
+
+class PropagatedFacts(BaseModel):
+    """Everything that `manifest.json` says but the hashes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    kind: Literal["propagated"] = "propagated"
+    version: Literal[1] = 1
+    engine: str
+    source: str
+    identity: str
+    operator: Operator
+    hops: int = Field(ge=0)
+    nodes: int = Field(ge=0)
+    links: int = Field(ge=0)
+    directed: bool
+    weighted: bool
+    channels: tuple[str, ...]
+    classes: tuple[str, str]
+    groups: tuple[str, ...]
+    sensitive_name: str
+    sensitive_channels: tuple[str, ...]
+    group_sizes: dict[str, int]
+    labelled: int = Field(ge=0)
+    positives: int = Field(ge=0)
+    splits: dict[str, int]
+    same_group: int = Field(ge=0)
+    known_groups: int = Field(ge=0)
+    moments: tuple[Moments, ...]
+    recipe: Recipe
+    inputs: dict[str, str]
+    notes: tuple[str, ...]
+    parts: tuple[Part, ...]
+    versions: dict[str, str]
+
+
+def column_name(channel: str, hop: int) -> str:
+    """The column of a channel after some hops.
+
+    Example:
+        >>> column_name("age", 2)
+        'age@2'
+    """
+    return f"{channel}@{hop}"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What it took to make a folder: seconds by stage, the largest resident size, and the size on disk (MB = 2^20)."""
+
+    seconds: dict[str, float]
+    peak_memory_mb: float
+    disk_mb: float
+
+
+@dataclass(frozen=True)
+class Propagated:
+    """A propagated folder, opened; make one with `fairview.open_propagated`. Rows are read when they are asked for."""
+
+    folder: Path
+    facts: PropagatedFacts
+    sha256: str  # of the manifest
+    cost: Cost | None = None  # if it has just been made
+
+    @property
+    def num_nodes(self) -> int:
+        return self.facts.nodes
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        return self.facts.channels
+
+    @cached_property
+    def paths(self) -> list[Path]:
+        return [self.folder / part.name for part in self.facts.parts]
+
+    def frames(self, columns: Sequence[str] | None = None, *, rows: int = BATCH) -> Iterator[pl.DataFrame]:
+        """The rows in order, as polars frames of at most so many.
+
+        Args:
+            columns: which, all by default.
+            rows: at most so many at a time.
+        """
+        for part, path in zip(self.facts.parts, self.paths, strict=True):
+            lazy = pl.scan_parquet(path)
+            for start in range(0, part.rows, rows):
+                chosen = lazy if columns is None else lazy.select(columns)
+                try:
+                    yield chosen.slice(start, rows).collect()
+                except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+                    raise InputError(f"{path}: can't be read ({in_one_line(error)}).") from None
+
+    def column(self, name: str) -> pl.Series:
+        """One column of all nodes."""
+        return pl.concat([frame[name] for frame in self.frames([name])])
+
+    def labels(self) -> npt.NDArray[np.int8]:
+        """1, 0, and -1 where it is not known."""
+        if not self.facts.labelled:
+            return np.full(self.num_nodes, UNKNOWN, dtype=np.int8)
+        return self.column("label").fill_null(UNKNOWN).to_numpy()
+
+    def sensitive(self) -> npt.NDArray[np.int16]:
+        """Codes into `facts.groups`, -1 where the group is not known."""
+        if not self.facts.groups:
+            return np.full(self.num_nodes, UNKNOWN, dtype=np.int16)
+        return np.concatenate([self.codes(frame) for frame in self.frames(["sensitive"])])
+
+    def splits(self) -> dict[str, npt.NDArray[np.bool_]]:
+        """The masks by name."""
+        if not self.facts.splits:
+            return {}
+        column = self.column("split")
+        return {name: (column == name).fill_null(value=False).to_numpy() for name in self.facts.splits}
+
+    def graph(self, rows: npt.NDArray[np.integer[Any]] | None = None) -> NodeGraph:
+        """Some nodes, ascending, or all, as a graph whose links are stored hops (`StoredLinks`)."""
+        pieces, start = [], 0
+        for frame in self.frames():
+            end = start + frame.height
+            if rows is None:
+                pieces.append(frame)
+            elif len(inside := rows[np.searchsorted(rows, start) : np.searchsorted(rows, end)]):
+                pieces.append(frame[inside - start])
+            start = end
+        frame = pl.concat(pieces) if pieces else next(self.frames()).clear()
+        return self.graph_of(frame)
+
+    def graphs(self, *, rows: int = 200_000) -> Iterator[NodeGraph]:
+        """All nodes in order, as graphs of at most so many."""
+        return map(self.graph_of, self.frames(rows=rows))
+
+    def sample(self, *, rows: int | None = None, seed: int = 0) -> NodeGraph:
+        """The nodes that a model is trained on, as a graph: all, or a sample if there are too many.
+
+        Args:
+            rows: how many at most [default: 2,000,000, or fewer if there are many channels].
+            seed: of the sample.
+        """
+        from fairview.propagation.sampling import training_sample
+
+        return training_sample(self, rows=rows, seed=seed)
+
+    def graph_of(self, frame: pl.DataFrame) -> NodeGraph:
+        """Rows of the folder, as `frames` gives them, as a graph."""
+        facts, n = self.facts, frame.height
+        by_hop = tuple(
+            frame.select(column_name(channel, hop) for channel in facts.channels).to_numpy().astype(np.float32)
+            for hop in range(facts.hops + 1)
+        )
+        links = StoredLinks.of(
+            by_hop,
+            directed=facts.directed,
+            kind=facts.operator.kind,
+            self_loops=facts.operator.self_loops,
+            edges=facts.links,
+            has_weights=facts.weighted,
+            same=facts.same_group,
+            known=facts.known_groups,
+            nodes=facts.nodes,
+            moments=self._moments,
+            folder_sha256=self.sha256,
+        )
+        unknown = pl.repeat(None, n, dtype=pl.String, eager=True)
+        split = frame["split"] if "split" in frame.columns else unknown
+        return NodeGraph(
+            features=by_hop[0],
+            channels=facts.channels,
+            adjacency=links,
+            labels=frame["label"].fill_null(UNKNOWN).to_numpy()
+            if "label" in frame.columns
+            else np.full(n, UNKNOWN, dtype=np.int8),
+            classes=facts.classes,
+            sensitive=self.codes(frame),
+            groups=facts.groups,
+            sensitive_name=facts.sensitive_name,
+            sensitive_channels=facts.sensitive_channels,
+            node_ids=tuple(frame["id"]),
+            splits={name: (split == name).fill_null(value=False).to_numpy() for name in facts.splits},
+            provenance=Provenance(
+                source=facts.source, sha256=facts.inputs | {MANIFEST: self.sha256}, notes=facts.notes
+            ),
+            recipe=facts.recipe,
+        )
+
+    def check(self) -> None:
+        """Every part must be there and match its sha256.
+
+        Raises:
+            InputError: one does not.
+        """
+        known = _hashes(self.folder)
+        for path in self.paths:
+            try:
+                same = file_sha256(path) == known.get(path.name)
+            except OSError:
+                raise InputError(f"{path}: is missing, although {MANIFEST} records it.") from None
+            if not same:
+                raise InputError(f"{path}: does not match its sha256 in {MANIFEST}; it is damaged or changed.")
+
+    @cached_property
+    def _moments(self) -> tuple[HopMoments, ...]:
+        return tuple(HopMoments(np.array(each.mean), np.array(each.covariance)) for each in self.facts.moments)
+
+    def codes(self, frame: pl.DataFrame) -> npt.NDArray[np.int16]:
+        """The groups of some rows as codes into `facts.groups`, -1 where it is not known."""
+        if "sensitive" not in frame.columns:
+            return np.full(frame.height, UNKNOWN, dtype=np.int16)
+        return places(frame["sensitive"], self.facts.groups).cast(pl.Int16).fill_null(UNKNOWN).to_numpy()
+
+    def __repr__(self) -> str:
+        facts = self.facts
+        size = f"{facts.nodes:,} nodes, {facts.links:,} links, {len(facts.channels)} channels, {facts.hops} hops"
+        return f"Propagated({self.folder}: {size}, operator '{facts.operator.kind}')"
+
+
+def open_propagated(folder: str | Path) -> Propagated:
+    """Open a propagated folder, as `fairview.propagate` writes it; its rows are read when they are needed.
+
+    Raises:
+        InputError: it is not one, it is unfinished, damaged or changed.
+    """
+    folder = Path(folder)
+    path = folder / MANIFEST
+    if not path.is_file():
+        if (folder / ".work").is_dir():
+            raise InputError(f"{folder}: unfinished; run the same `propagate` again, it goes on.")
+        raise InputError(f"{folder}: no propagated folder: it has no {MANIFEST}. Make one with {command('propagate')}.")
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: can't be read ({error.strerror or error}).") from None
+    document = unsealed(content, path)
+    files = document.pop("files", None)
+    sha256 = document.pop("sha256")
+    try:
+        facts = PropagatedFacts.model_validate_json(json.dumps(document))
+    except (ValidationError, RecursionError) as error:
+        raise InputError(f"{path}: not a manifest of this version ({in_one_line(error)}).") from None
+    _check_facts(facts, files, path)
+    propagated = Propagated(folder, facts, sha256)
+    for part, there in zip(facts.parts, propagated.paths, strict=True):
+        if not there.is_file():
+            raise InputError(f"{there}: is missing, although {MANIFEST} records it.")
+        if (size := there.stat().st_size) != part.bytes:
+            raise InputError(f"{there}: has {size:,} bytes, and {MANIFEST} records {part.bytes:,}; it is damaged.")
+    return propagated
+
+
+def _check_facts(facts: PropagatedFacts, files: Any, path: Path) -> None:
+    wrong = None
+    if not isinstance(files, dict) or set(files) != {part.name for part in facts.parts}:
+        wrong = "the hashes are not those of its parts"
+    elif sum(part.rows for part in facts.parts) != facts.nodes:
+        wrong = "its parts do not add up to its nodes"
+    elif facts.channels != facts.recipe.features.channels:
+        wrong = "its channels are not those of its recipe"
+    elif len(facts.moments) != facts.hops + 1 or any(
+        len(m.mean) != len(facts.channels) or len(m.covariance) != len(facts.channels) for m in facts.moments
+    ):
+        wrong = "its moments are not those of its channels"
+    elif set(facts.splits) - set(SPLIT_NAMES):
+        wrong = "its splits have other names than train, val and test"
+    if wrong:
+        raise InputError(f"{path}: not a manifest of this version ({wrong}).")
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    return dict(unsealed((folder / MANIFEST).read_bytes(), folder / MANIFEST)["files"])

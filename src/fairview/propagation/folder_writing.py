@@ -1,0 +1,139 @@
+"""How is a propagated folder written? Part by part, each whole or not at all, and the manifest last."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from fairview._version import __version__
+from fairview.atomic import write_atomic
+from fairview.groups import UNKNOWN
+from fairview.manifest import with_hashes
+from fairview.propagation.folder import MANIFEST, Moments, Part, PropagatedFacts, column_name
+
+Reals = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some nodes, in the order of their ids.
+
+    Attributes:
+        ids: as texts.
+        labels: 1, 0, and -1 where it is not known; None if no node has one.
+        sensitive: codes into the groups, -1 where it is not known; None without groups.
+        splits: masks by name.
+        by_hop: X, S X, ..., each (rows, channels).
+    """
+
+    ids: pl.Series
+    labels: npt.NDArray[np.int8] | None
+    sensitive: npt.NDArray[np.int16] | None
+    splits: dict[str, npt.NDArray[np.bool_]]
+    by_hop: Sequence[npt.NDArray[Any]]
+
+    def frame(self, channels: Sequence[str], groups: Sequence[str]) -> pl.DataFrame:
+        """The columns of a part."""
+        columns: dict[str, Any] = {"id": self.ids}
+        if self.labels is not None:
+            labels = pl.Series(self.labels)
+            columns["label"] = labels.set(labels == UNKNOWN, None)
+        if self.sensitive is not None:
+            columns["sensitive"] = _texts(groups, self.sensitive)
+        if self.splits:
+            split = np.full(len(self.ids), UNKNOWN, dtype=np.int16)
+            for place, mask in enumerate(self.splits.values()):
+                split[mask] = place
+            columns["split"] = _texts(list(self.splits), split)
+        for hop, rows in enumerate(self.by_hop):
+            for place, channel in enumerate(channels):
+                columns[column_name(channel, hop)] = rows[:, place].astype(np.float32)
+        return pl.DataFrame(columns)
+
+
+def _texts(names: Sequence[str], codes: npt.NDArray[np.int16]) -> pl.Series:
+    """The name of each code, null where it is not known."""
+    places = np.where(codes == UNKNOWN, len(names), codes)
+    return pl.Series([*names, None], dtype=pl.String).gather(places)
+
+
+class RunningMoments:
+    """Mean and covariance of rows that come in chunks, merged so that a large mean costs no accuracy."""
+
+    def __init__(self, width: int) -> None:
+        self.count, self.mean, self.scatter = 0, np.zeros(width), np.zeros((width, width))
+
+    def add(self, rows: npt.NDArray[Any]) -> None:
+        """Take in some rows, (rows, width)."""
+        if len(rows) == 0:
+            return
+        wide = rows.astype(np.float64)
+        mean = wide.mean(axis=0)
+        centred = wide - mean
+        apart, total = mean - self.mean, self.count + len(rows)
+        self.scatter += centred.T @ centred + np.outer(apart, apart) * (self.count * len(rows) / total)
+        self.mean += apart * (len(rows) / total)
+        self.count = total
+
+    def moments(self) -> Moments:
+        """Over all rows so far; zeros without any."""
+        covariance = self.scatter / max(self.count, 1)
+        return Moments(mean=tuple(self.mean.tolist()), covariance=tuple(tuple(row) for row in covariance.tolist()))
+
+
+def write_folder(folder: Path, chunks: Iterable[Chunk], *, hops: int, **facts: Any) -> PropagatedFacts:
+    """Write the parts and then the manifest, which says that they are whole.
+
+    Args:
+        folder: where to.
+        chunks: the nodes, a part each.
+        hops: how many.
+        facts: of `PropagatedFacts`, all but those that the chunks tell.
+    """
+    channels, groups = facts["channels"], facts["groups"]
+    running = [RunningMoments(len(channels)) for _ in range(hops + 1)]
+    sizes = dict.fromkeys(groups, 0)
+    splits: dict[str, int] = {}
+    parts: list[Part] = []
+    labelled = positives = nodes = 0
+    for number, chunk in enumerate(chunks):
+        buffer = io.BytesIO()
+        chunk.frame(channels, groups).write_parquet(buffer, compression="lz4")
+        content = buffer.getvalue()
+        name = f"part-{number:05}.parquet"
+        write_atomic(folder / name, content)
+        parts.append(Part(name=name, rows=len(chunk.ids), bytes=len(content)))
+        nodes += len(chunk.ids)
+        if chunk.labels is not None:
+            labelled += int((chunk.labels != UNKNOWN).sum())
+            positives += int((chunk.labels == 1).sum())
+        if chunk.sensitive is not None:
+            counts = np.bincount(chunk.sensitive[chunk.sensitive != UNKNOWN], minlength=len(groups))
+            sizes = {group: sizes[group] + int(count) for group, count in zip(groups, counts, strict=True)}
+        for split, mask in chunk.splits.items():
+            splits[split] = splits.get(split, 0) + int(mask.sum())
+        for moments, rows in zip(running, chunk.by_hop, strict=True):
+            moments.add(rows.astype(np.float32))
+    whole = PropagatedFacts(
+        **facts,
+        hops=hops,
+        nodes=nodes,
+        labelled=labelled,
+        positives=positives,
+        group_sizes=sizes,
+        splits=splits,
+        moments=tuple(moments.moments() for moments in running),
+        parts=tuple(parts),
+        versions={"fairview": __version__} | {name: metadata.version(name) for name in ("numpy", "scipy", "polars")},
+    )
+    document = whole.model_dump(mode="json")
+    write_atomic(folder / MANIFEST, with_hashes(document, folder, [part.name for part in parts]))
+    return whole
