@@ -2,8 +2,8 @@
 
 A propagated folder (`fairview.propagation.folder`) holds, for each node, its features after 0 to L hops. Rows of it
 become a `NodeGraph` whose adjacency is a `StoredLinks`: it can't say who is linked to whom, but it knows what a hop
-does to each channel. A column that is stored is found by its values, so that a subset of the channels, or a channel set to
-zero by a mask, propagates as it should; anything else is refused, because the links would be needed.
+does to each channel. A column that is stored is found by its values, so that a subset of the channels, or a channel set
+to zero by a mask, propagates as it should; anything else is refused, because the links would be needed.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from fairview.errors import InputError, did_you_mean, option
 from fairview.isolation import isolated
 from fairview.locks import folder_lock
 from fairview.machine import peak_memory_mb, reset_peak_memory
+from fairview.propagation.engines.duckdb import beyond_memory
 from fairview.propagation.engines.memory import in_memory
 from fairview.propagation.folder import MANIFEST, Cost, Propagated, open_propagated
 from fairview.propagation.inputs import TableFiles, table_files
@@ -142,8 +143,18 @@ def propagate(
                 stages=stages,
                 reading=_named(reading, nodes),
             )
-        else:
-            raise InputError(f"engine: '{engine}' is not there yet.")
+        elif node_files is not None and edge_files is not None:
+            beyond_memory(
+                node_files,
+                edge_files,
+                folder,
+                operator=chosen,
+                hops=hops,
+                memory=budget,
+                identity=identity,
+                stages=stages,
+                reading=dict(reading),
+            )
         shutil.rmtree(folder / WORK, ignore_errors=True)
     disk = sum(path.stat().st_size for path in folder.iterdir() if path.is_file()) / 2**20
     cost = Cost(seconds=dict(stages.seconds), peak_memory_mb=peak_memory_mb(), disk_mb=disk)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress
 from typing import Literal
@@ -33,7 +33,14 @@ from fairview.data.tables.recipe import (
     encode,
     indicator,
 )
-from fairview.data.tables.roles import apply_label, apply_sensitive, read_label, read_sensitive, read_split
+from fairview.data.tables.roles import (
+    apply_label,
+    apply_sensitive,
+    read_label,
+    read_sensitive,
+    read_split,
+    unknown_notes,
+)
 from fairview.data.tables.scaling import ScalingKind
 from fairview.errors import InputError, Problems, option, quoted
 from fairview.log import note
@@ -152,7 +159,8 @@ def read_graph(
         labels, codes = apply_label(reader, label_rule), apply_sensitive(reader, group_rule)
     else:
         labels, label_rule = read_label(reader, label, positive, classes, unlabelled, notes)
-        codes, group_rule = read_sensitive(reader, sensitive, groups, notes)
+        codes, group_rule = read_sensitive(reader, sensitive, groups)
+        notes += unknown_notes(labels, label_rule, codes, group_rule)
         columns = choose_columns(
             reader,
             features=features,
@@ -165,7 +173,7 @@ def read_graph(
         require_columns(tables.nodes, unscaled, problems)
     masks = read_split(reader, split)
     encoded = encode(columns, reader)
-    _report_empty(reader, columns, encoded, missing)
+    report_empty(reader, columns, encoded, missing)
     ends = tables.ends(source, target, recipe, directed=keep_direction, problems=problems)
     weight_column = recipe.edge_weight if recipe else edge_weight
     pairs = tables.pairs(ends, weight_column, drop_unknown=drop_unknown, notes=notes, problems=problems)
@@ -176,10 +184,10 @@ def read_graph(
     masks = {part: mask[keep] for part, mask in masks.items()}
     group_names = group_rule.groups if group_rule else ()
     if split_seed is not None:
-        masks = _draw_split(labels, codes, group_names, split_seed)
+        masks = draw_split(labels, codes, group_names, split_seed)
         notes.append(f"split drawn with seed {split_seed}: half train, a quarter val, a quarter test, stratified")
     if recipe is None:
-        rows = _rows_to_fit(scale_on, masks, len(labels))
+        rows = rows_to_fit(scale_on, masks, len(labels))
         _check_means(columns, encoded, rows, reader.table.name)
         fitted = Features.fit(
             columns, encoded, missing=missing, scaling=scaling, unscaled=frozenset(unscaled), rows=rows
@@ -196,7 +204,7 @@ def read_graph(
             ends=ends,
             edge_weight=edge_weight,
         )
-    x = _scaled(recipe, encoded, reader.table.name)
+    x = scaled(recipe, encoded, reader.table.name)
     if edges is None:
         adjacency = similar(recipe, x, keep_direction, reader.table.name, notes)
     else:
@@ -220,19 +228,24 @@ def read_graph(
         recipe=recipe,
     )
     constant = graph.constant_channels
-    return graph.noting(f"constant channels: {quoted(constant, limit=20)}") if constant else graph
+    return graph.noting(constant_note(constant)) if constant else graph
 
 
-def _draw_split(
-    labels: npt.NDArray[np.int8], codes: npt.NDArray[np.int16], groups: tuple[str, ...], seed: int
-) -> Split:
+def constant_note(channels: Iterable[str]) -> str:
+    """What is said of channels with one value only."""
+    return f"constant channels: {quoted(channels, limit=20)}"
+
+
+def draw_split(labels: npt.NDArray[np.int8], codes: npt.NDArray[np.int16], groups: tuple[str, ...], seed: int) -> Split:
+    """A stratified split of nodes of which only label and group are known."""
     x = np.zeros((len(labels), 0), dtype=np.float32)
     links = Adjacency.from_pairs([], [], num_nodes=len(labels))[0]
     bare = NodeGraph(features=x, channels=(), adjacency=links, labels=labels, sensitive=codes, groups=groups)
     return stratified_splits(bare, repeats=1, seed=seed)[0]
 
 
-def _rows_to_fit(scale_on: str, masks: Split, n: int) -> npt.NDArray[np.bool_]:
+def rows_to_fit(scale_on: str, masks: Split, n: int) -> npt.NDArray[np.bool_]:
+    """The nodes that scaling and fill values are learnt from."""
     if scale_on == "all":
         return np.ones(n, dtype=np.bool_)
     if not masks["train"].any():
@@ -240,7 +253,7 @@ def _rows_to_fit(scale_on: str, masks: Split, n: int) -> npt.NDArray[np.bool_]:
     return masks["train"]
 
 
-def _report_empty(reader: ColumnReader, columns: tuple[Column, ...], encoded: Matrix, missing: Missing) -> None:
+def report_empty(reader: ColumnReader, columns: tuple[Column, ...], encoded: Matrix, missing: Missing) -> None:
     """Empty cells if they are not allowed, columns without any value, and channels that would be called alike."""
     gaps = empty_cells(columns, encoded)
     refused = [name for name, absent in gaps.items() if missing == "error" or absent.all()]
@@ -315,7 +328,8 @@ def _recipe(
     )
 
 
-def _scaled(recipe: Recipe, encoded: Matrix, name: str) -> Matrix:
+def scaled(recipe: Recipe, encoded: Matrix, name: str) -> Matrix:
+    """The channels, from columns that `encode` gave."""
     features = recipe.features
     x = features.scaling.apply(features.filled(encoded))
     for j in np.flatnonzero(~(np.abs(x) <= LARGEST).all(axis=0)):
