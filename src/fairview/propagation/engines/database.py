@@ -49,13 +49,6 @@ class Database:
         except self._error as error:
             raise _said(error, what) from None
 
-    def frame(self, query: str, what: str) -> pl.DataFrame:
-        """The answer to a query, which must fit into memory."""
-        try:
-            return pl.DataFrame(self._connection.sql(query))
-        except self._error as error:
-            raise _said(error, what) from None
-
     def copy(self, query: str, name: str, what: str) -> Path:
         """The answer to a query as a Parquet file of the work folder; one that is there already is kept."""
         path = self.work / f"{name}.parquet"
@@ -134,7 +127,9 @@ class Database:
             InputError: it has too many to be a label, a group or a category.
         """
         query = f"SELECT DISTINCT {_name(column)} FROM {_parquet(ids.paths)} LIMIT {_MOST_DISTINCT + 1}"
-        values = self.frame(query, f"column '{column}'").to_series()
+        path = self.copy(query, "distinct", f"column '{column}'")
+        values = pl.read_parquet(path).to_series()
+        path.unlink()
         if len(values) > _MOST_DISTINCT:
             raise InputError(
                 f"nodes: column '{column}': more than {_MOST_DISTINCT:,} different values, too many for a label, a "

@@ -43,6 +43,7 @@ def beyond_memory(
     hops: int,
     memory: int,
     identity: str,
+    inputs: dict[str, str],
     stages: Stages,
     reading: dict[str, Any],
 ) -> PropagatedFacts:
@@ -97,7 +98,7 @@ def beyond_memory(
             same_group=blocks.same,
             known_groups=blocks.known,
             recipe=recipe,
-            inputs=nodes.sha256() | edges.sha256(),
+            inputs=inputs,
             notes=(*database.notes, *roles, *links.notes, *left_out, *filled, *counts, *values),
         )
 

@@ -88,9 +88,10 @@ def partition(
 
     def keyed(batch: Pairs) -> tuple[Ints, Reals | None, Ints]:
         source, target, weights = batch
-        keys = (target * nodes + source) * 2
-        if not directed:
-            keys = np.concatenate([keys, (source * nodes + target) * 2 + 1])
+        if directed:  # a node gathers from those that point to it
+            keys = (target * nodes + source) * 2
+        else:
+            keys = np.concatenate([(source * nodes + target) * 2, (target * nodes + source) * 2 + 1])
             weights = None if weights is None else np.concatenate([weights, weights])
         if weights is None:
             keys.sort()

@@ -127,7 +127,7 @@ class LinkNumbers:
                     empty = [int(frame["empty"].sum()) + empty[0] * 0, 0]
                 unknown += int((~known).sum())
                 if len(examples) < 5:
-                    examples += [each for each in strangers(~known) if each not in examples][: 5 - len(examples)]
+                    examples = list(dict.fromkeys([*examples, *strangers(~known)]))[:5]
             weights = self._weights(frame)
             loop = known & (source == target)
             loops += int(loop.sum())
@@ -169,7 +169,12 @@ class LinkNumbers:
             ends = [
                 (frame[name].fill_null(-1).to_numpy(), frame[name].is_not_null().to_numpy()) for name in self.columns
             ]
-            return *ends, lambda rows: frame["stranger"].filter(pl.Series(rows)).drop_nulls().head(5).to_list()
+            return (
+                *ends,
+                lambda rows: (
+                    frame["stranger"].filter(pl.Series(rows)).drop_nulls().unique(maintain_order=True).to_list()
+                ),
+            )
         values = [whole_ids(frame[name], f"{self.name}: column '{name}'") for name in self.columns]
         ends = [self.ids.numbers(each) for each in values]
 
@@ -178,7 +183,12 @@ class LinkNumbers:
                 as_texts(frame[name].filter(pl.Series(rows & ~known)))
                 for name, (_, known) in zip(self.columns, ends, strict=True)
             ]
-            return [text for series in texts if series is not None for text in series.drop_nulls().head(5).to_list()]
+            return [
+                text
+                for series in texts
+                if series is not None
+                for text in series.drop_nulls().unique(maintain_order=True)
+            ]
 
         return *ends, strangers
 

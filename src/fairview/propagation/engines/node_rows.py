@@ -162,7 +162,8 @@ def read_rows(
             encoded.tofile(stream)
             start = end
             done(frame.height)
-    about_roles = rules.notes + unknown_notes(labels, rules.label, codes, rules.sensitive)
+    unknown = unknown_notes(labels, rules.label, codes, rules.sensitive) if recipe is None else []
+    about_roles = rules.notes + unknown
     notes: list[str] = []
     groups = rules.sensitive.groups if rules.sensitive else ()
     if (seed := reading.get("split_seed")) is not None:
