@@ -92,7 +92,9 @@ def audit(
         )
     require_graph(graph, "audit")
     if isinstance(graph.adjacency, StoredLinks):
-        raise InputError("audit: the graph was loaded from a propagated folder; audit that: fv.open_propagated(folder).")
+        raise InputError(
+            "audit: the graph was loaded from a propagated folder; audit that: fv.open_propagated(folder)."
+        )
     chosen = _operator("gcn" if operator is None else operator)
     hops = require_whole(2 if hops is None else hops, "hops", least=1, most=MOST_HOPS)
     require_number(innocuous, "innocuous", correlation := "a correlation from 0 on, below 1")

@@ -109,7 +109,9 @@ class FairGNNNetwork(PlainNetwork):
         truth = functional.one_hot(codes, self.groups).to(self.dtype)[:, -self.outputs :]
         spec = EncoderSpec(kind="gcn", hidden=self.width)
         encoder = spec.build(len(self.channels), self.streams.seed("estimator")).to(self.device, self.dtype)
-        inputs = GraphInputs(*seen_by(self.graph, self.channels), spec.propagation, device=self.device, dtype=self.dtype)
+        inputs = GraphInputs(
+            *seen_by(self.graph, self.channels), spec.propagation, device=self.device, dtype=self.dtype
+        )
         path, head = choose_path(encoder, inputs), self.head("estimator", self.outputs)
         masks = self.draw_masks()
         self.optimisers["estimator"] = self.adam(nn.ModuleList([encoder, head]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress
 from typing import Literal
@@ -32,7 +32,14 @@ from fairview.data.tables.recipe import (
     encode,
     indicator,
 )
-from fairview.data.tables.roles import apply_label, apply_sensitive, read_label, read_sensitive, read_split
+from fairview.data.tables.roles import (
+    apply_label,
+    apply_sensitive,
+    read_label,
+    read_sensitive,
+    read_split,
+    unknown_notes,
+)
 from fairview.data.tables.scaling import ScalingKind
 from fairview.errors import InputError, Problems, option, quoted
 from fairview.log import note
@@ -151,7 +158,8 @@ def read_graph(
         labels, codes = apply_label(reader, label_rule), apply_sensitive(reader, group_rule)
     else:
         labels, label_rule = read_label(reader, label, positive, classes, unlabelled, notes)
-        codes, group_rule = read_sensitive(reader, sensitive, groups, notes)
+        codes, group_rule = read_sensitive(reader, sensitive, groups)
+        notes += unknown_notes(labels, label_rule, codes, group_rule)
         columns = choose_columns(
             reader,
             features=features,
@@ -164,7 +172,7 @@ def read_graph(
         require_columns(tables.nodes, unscaled, problems)
     masks = read_split(reader, split)
     encoded = encode(columns, reader)
-    _report_empty(reader, columns, encoded, missing)
+    report_empty(reader, columns, encoded, missing)
     ends = tables.ends(source, target, recipe, directed=keep_direction, problems=problems)
     weight_column = recipe.edge_weight if recipe else edge_weight
     pairs = tables.pairs(ends, weight_column, drop_unknown=drop_unknown, notes=notes, problems=problems)
@@ -178,7 +186,7 @@ def read_graph(
         masks = drawn_split(labels, codes, group_names, seed=split_seed)
         notes.append(f"split drawn with seed {split_seed}: half train, a quarter val, a quarter test, stratified")
     if recipe is None:
-        rows = _rows_to_fit(scale_on, masks, len(labels))
+        rows = rows_to_fit(scale_on, masks, len(labels))
         _check_means(columns, encoded, rows, reader.table.name)
         fitted = Features.fit(
             columns, encoded, missing=missing, scaling=scaling, unscaled=frozenset(unscaled), rows=rows
@@ -195,7 +203,7 @@ def read_graph(
             ends=ends,
             edge_weight=edge_weight,
         )
-    x = _scaled(recipe, encoded, reader.table.name)
+    x = scaled(recipe, encoded, reader.table.name)
     if edges is None:
         adjacency = similar(recipe, x, keep_direction, reader.table.name, notes)
     else:
@@ -219,10 +227,16 @@ def read_graph(
         recipe=recipe,
     )
     constant = graph.constant_channels
-    return graph.noting(f"constant channels: {quoted(constant, limit=20)}") if constant else graph
+    return graph.noting(constant_note(constant)) if constant else graph
 
 
-def _rows_to_fit(scale_on: str, masks: Split, n: int) -> npt.NDArray[np.bool_]:
+def constant_note(channels: Iterable[str]) -> str:
+    """What is said of channels with one value only."""
+    return f"constant channels: {quoted(channels, limit=20)}"
+
+
+def rows_to_fit(scale_on: str, masks: Split, n: int) -> npt.NDArray[np.bool_]:
+    """The nodes that scaling and fill values are learnt from."""
     if scale_on == "all":
         return np.ones(n, dtype=np.bool_)
     if not masks["train"].any():
@@ -230,7 +244,7 @@ def _rows_to_fit(scale_on: str, masks: Split, n: int) -> npt.NDArray[np.bool_]:
     return masks["train"]
 
 
-def _report_empty(reader: ColumnReader, columns: tuple[Column, ...], encoded: Matrix, missing: Missing) -> None:
+def report_empty(reader: ColumnReader, columns: tuple[Column, ...], encoded: Matrix, missing: Missing) -> None:
     """Empty cells if they are not allowed, columns without any value, and channels that would be called alike."""
     gaps = empty_cells(columns, encoded)
     refused = [name for name, absent in gaps.items() if missing == "error" or absent.all()]
@@ -305,7 +319,8 @@ def _recipe(
     )
 
 
-def _scaled(recipe: Recipe, encoded: Matrix, name: str) -> Matrix:
+def scaled(recipe: Recipe, encoded: Matrix, name: str) -> Matrix:
+    """The channels, from columns that `encode` gave."""
     features = recipe.features
     x = features.scaling.apply(features.filled(encoded))
     for j in np.flatnonzero(~(np.abs(x) <= LARGEST).all(axis=0)):
