@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -128,9 +128,9 @@ def predict_folder(
         )
     scored = write_scores(model, whole, out)
     if format is Format.JSON:
-        counts = {"nodes": scored.nodes, "edges": whole.facts.links, "positive": scored.positive}
-        counts |= {"threshold": model.threshold_, "context": 0}
-        print_json({"run": str(run), "out": str(out)} | counts | {"notes": [*notes, *whole.facts.notes]})
+        counts = {"nodes": scored.nodes, "edges": whole.facts.links, "positive": scored.positive, "context": 0}
+        decided = {"run": str(run), "out": str(out), "threshold": model.threshold_}
+        print_json(decided | counts | {"notes": [*notes, *whole.facts.notes]})
     else:
         yes = f"{scored.positive:,} of them predicted '{model.facts().classes[1]}' (score above {model.threshold_:g})"
         typer.echo(printable(f"{out}: {scored.nodes:,} nodes, {yes}"))

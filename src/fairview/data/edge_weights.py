@@ -5,7 +5,7 @@ The decision is docs/adr/0019.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -79,14 +79,23 @@ def symmetric_weights(
         InputError: a pair and its reverse have different weights.
     """
     reverse = both % num_nodes * num_nodes + both // num_nodes
-    forth, back = (_weights_at(keys, pairs, weights) for keys in (both, reverse))  # NaN where it was not given
+    forth, back = (weights_at(keys, pairs, weights) for keys in (both, reverse))
+    return agreed_weights(both, forth, back, num_nodes, str if names is None else lambda node: f"'{names[node]}'")
+
+
+def agreed_weights(
+    both: Keys, forth: Weights, back: Weights, num_nodes: int, name: Callable[[int], str] = str
+) -> Weights:
+    """The weight of each pair from that of its two directions, NaN where one was not given; both must be the same.
+
+    `name` is what messages call a node.
+    """
     differ = np.flatnonzero(back > forth * (1 + _ROUNDING))  # each link once: the lighter direction
     if len(differ):
         examples = []
         for k in differ[:5].tolist():
             ends = divmod(int(both[k]), num_nodes)
-            start, end = ends if names is None else (f"'{names[ends[0]]}'", f"'{names[ends[1]]}'")
-            examples.append(f"{start} to {end}: {forth[k]:g}, back: {back[k]:g}")
+            examples.append(f"{name(ends[0])} to {name(ends[1])}: {forth[k]:g}, back: {back[k]:g}")
         more = f" and {len(differ) - 5:,} more" if len(differ) > 5 else ""
         raise InputError(
             f"edge_weight: {len(differ):,} links have another weight in each direction ({'; '.join(examples)}{more})."
@@ -95,7 +104,8 @@ def symmetric_weights(
     return np.fmax(forth, back)
 
 
-def _weights_at(keys: Keys, pairs: Keys, weights: Weights) -> Weights:
+def weights_at(keys: Keys, pairs: Keys, weights: Weights) -> Weights:
+    """The weights of some pairs, NaN where they are not among the known ones, which are ascending."""
     found = np.full(len(keys), np.nan, dtype=np.float32)
     if len(pairs):
         places = np.minimum(np.searchsorted(pairs, keys), len(pairs) - 1)

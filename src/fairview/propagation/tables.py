@@ -21,6 +21,7 @@ from fairview.errors import InputError, did_you_mean, option
 from fairview.isolation import isolated
 from fairview.locks import folder_lock
 from fairview.machine import peak_memory_mb, reset_peak_memory
+from fairview.propagation.engines.duckdb import beyond_memory
 from fairview.propagation.engines.memory import in_memory
 from fairview.propagation.folder import MANIFEST, Cost, Propagated, open_propagated
 from fairview.propagation.inputs import TableFiles, table_files
@@ -121,7 +122,9 @@ def propagate(
     engine = _engine(engine, node_files, edge_files, budget)
     reset_peak_memory()
     with folder_lock(folder):
-        identity = _identity(nodes, edges, node_files, edge_files, chosen, hops, reading)
+        inputs = (node_files.sha256() if node_files else {}) | (edge_files.sha256() if edge_files else {})
+        frames = [_frame_sha256(each) for each in (nodes, edges) if not isinstance(each, (str, Path))]
+        identity = _identity([inputs, frames], chosen, hops, reading)
         if (folder / MANIFEST).exists():
             there = open_propagated(folder)
             if there.facts.identity != identity:
@@ -139,11 +142,23 @@ def propagate(
                 operator=chosen,
                 hops=hops,
                 identity=identity,
+                inputs=inputs,
                 stages=stages,
                 reading=_named(reading, nodes),
             )
-        else:
-            raise InputError(f"engine: '{engine}' is not there yet.")
+        elif node_files is not None and edge_files is not None:
+            beyond_memory(
+                node_files,
+                edge_files,
+                folder,
+                operator=chosen,
+                hops=hops,
+                memory=budget,
+                identity=identity,
+                inputs=inputs,
+                stages=stages,
+                reading=dict(reading),
+            )
         shutil.rmtree(folder / WORK, ignore_errors=True)
     disk = sum(path.stat().st_size for path in folder.iterdir() if path.is_file()) / 2**20
     cost = Cost(seconds=dict(stages.seconds), peak_memory_mb=peak_memory_mb(), disk_mb=disk)
@@ -183,22 +198,11 @@ def _engine(engine: str, nodes: TableFiles | None, edges: TableFiles | None, bud
     return "memory" if needed <= budget else "duckdb"
 
 
-def _identity(
-    nodes: TableSource,
-    edges: TableSource,
-    node_files: TableFiles | None,
-    edge_files: TableFiles | None,
-    operator: Operator,
-    hops: int,
-    reading: Reading,
-) -> str:
+def _identity(data: list[Any], operator: Operator, hops: int, reading: Reading) -> str:
     """A hash of everything that decides about the folder's numbers, but not the engine."""
-    inputs = [
-        files.sha256() if files else _frame_sha256(given) for files, given in ((node_files, nodes), (edge_files, edges))
-    ]
     recipe = reading.get("recipe")
     settings: dict[str, Any] = {**reading, "recipe": None if recipe is None else recipe.model_dump(mode="json")}
-    text = json.dumps([inputs, operator.model_dump(), hops, settings], sort_keys=True, default=list)
+    text = json.dumps([data, operator.model_dump(), hops, settings], sort_keys=True, default=list)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

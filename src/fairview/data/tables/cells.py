@@ -77,7 +77,7 @@ def read_table(
             )
     else:
         frame = _frame(source, name)
-    _check_header(frame.columns, name)
+    check_header(frame.columns, name)
     if frame.height == 0 and not may_be_empty:
         raise InputError(f"{name}: {'a header but no rows' if sha256 else 'no rows'}.")
     return Table(name, frame, sha256)
@@ -171,7 +171,7 @@ def parse_csv(
         raise InputError(f"{name}: can't be read as CSV ({rows:,} lines gave {frame.height:,} rows).")
     if header:
         names = [cell or "" for cell in frame.row(0)]
-        _check_header(names, name)
+        check_header(names, name)
         frame = frame.slice(1)
         frame.columns = names
     return frame
@@ -255,7 +255,8 @@ def _check_size(rows: int, columns: int, name: str) -> None:
         )
 
 
-def _check_header(columns: Sequence[str], name: str) -> None:
+def check_header(columns: Sequence[str], name: str) -> None:
+    """Names that are there, once each, not too long, and not too many."""
     _check_columns(len(columns), name)
     long = [column for column in columns if len(column) > LONGEST_NAME]
     if long:
@@ -317,11 +318,11 @@ def _frame(source: Any, name: str) -> pl.DataFrame:
         return source
     columns = getattr(source, "columns", None)
     if columns is not None and hasattr(source, "iloc"):
-        _check_header([str(column) for column in columns], name)
+        check_header([str(column) for column in columns], name)
         source = {column: source.iloc[:, place] for place, column in enumerate(columns)}
     if not isinstance(source, Mapping):
         raise InputError(f"{name}: expected a path or a frame, got {type(source).__name__}.")
-    _check_header([str(column) for column in source], name)
+    check_header([str(column) for column in source], name)
     problems = Problems()
     series: dict[str, Any] = {}
     for column, values in source.items():

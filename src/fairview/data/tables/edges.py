@@ -57,16 +57,10 @@ def read_edge_table(
     if data[:4] == b"PAR1":
         return read_table(path, name=path.name, may_be_empty=True), []
     whole = decode(data, path.name, encoding)
-    text, comments = _without_comments(whole)
-    if not text.strip():
-        raise InputError(f"{path.name}: only comments. If there are no edges, say so with the header 'source,target'.")
-    notes = [f"{path.name}: {comments} comment lines skipped"] if comments else []
-    first = text[: text.index(b"\n") + 1] if b"\n" in text else text
-    separator = _separator(first.decode(), separator, path)
+    text, separator, header, notes = edge_layout(whole, path, separator, ids)
     blanks = separator == " "
     if blanks:
         text = _single_blanks(text)
-    header = not _is_data(first.decode(), separator, ids, path.name)
     above = whole.count(b"\n") - text.count(b"\n")
     frame = parse_csv(text, path.name, separator, header=header, quotes=not blanks, first_line=above + 1)
     if not header:
@@ -74,6 +68,22 @@ def read_edge_table(
     elif not {"source", "target"} <= set(frame.columns):
         notes.append(f"{path.name}: the first line ({quoted(frame.columns)}) is read as the header")
     return Table(path.name, frame, hashlib.sha256(data).hexdigest()), notes
+
+
+def edge_layout(
+    whole: bytes, path: Path, separator: str | None, ids: tuple[str, ...] | None
+) -> tuple[bytes, str, bool, list[str]]:
+    """How a CSV file of edges is laid out: the text without comments, what is between cells, whether it has a header.
+
+    The fourth is a note on comments, if there are any. The first lines of a file are enough to tell.
+    """
+    text, comments = _without_comments(whole)
+    if not text.strip():
+        raise InputError(f"{path.name}: only comments. If there are no edges, say so with the header 'source,target'.")
+    notes = [f"{path.name}: {comments} comment lines skipped"] if comments else []
+    first = text[: text.index(b"\n") + 1] if b"\n" in text else text
+    separator = _separator(first.decode(), separator, path)
+    return text, separator, not _is_data(first.decode(), separator, ids, path.name), notes
 
 
 def match_nodes(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
 from pathlib import Path
 from typing import Literal
@@ -23,7 +23,14 @@ from fairview.data.tables.features import choose_columns
 from fairview.data.tables.links import direction, linked, similar
 from fairview.data.tables.open_tables import Tables, open_tables
 from fairview.data.tables.recipe import Features, Label, Matrix, Missing, Recipe, Sensitive, encode
-from fairview.data.tables.roles import apply_label, apply_sensitive, read_label, read_sensitive, read_split
+from fairview.data.tables.roles import (
+    apply_label,
+    apply_sensitive,
+    read_label,
+    read_sensitive,
+    read_split,
+    unknown_notes,
+)
 from fairview.data.tables.scaling import ScalingKind
 from fairview.errors import InputError, Message, Problems, quoted
 from fairview.log import note
@@ -160,7 +167,8 @@ def read_graph(
         labels, codes = apply_label(reader, label_rule), apply_sensitive(reader, group_rule)
     else:
         labels, label_rule = read_label(reader, label, positive, classes, unlabelled, notes)
-        codes, group_rule = read_sensitive(reader, sensitive, groups, notes)
+        codes, group_rule = read_sensitive(reader, sensitive, groups)
+        notes += unknown_notes(labels, label_rule, codes, group_rule)
         columns = choose_columns(
             reader,
             features=features,
@@ -189,7 +197,7 @@ def read_graph(
         masks = drawn_split(labels, codes, group_names, seed=split_seed)
         notes.append(f"split drawn with seed {split_seed}: half train, a quarter val, a quarter test, stratified")
     if recipe is None:
-        rows = _rows_to_fit(scale_on, masks, len(labels))
+        rows = rows_to_fit(scale_on, masks, len(labels))
         check_means(columns, encoded, rows, reader.table.name)
         fitted = Features.fit(
             columns, encoded, missing=missing, scaling=scaling, unscaled=frozenset(unscaled), rows=rows
@@ -206,7 +214,7 @@ def read_graph(
             ends=ends[0],
             edge_weight=edge_weight,
         )
-    x = _scaled(recipe, encoded, reader.table.name)
+    x = scaled(recipe, encoded, reader.table.name)
     if edges is None:
         adjacency = similar(recipe, x, keep_direction, reader.table.name, notes)
     else:
@@ -235,10 +243,16 @@ def read_graph(
         recipe=recipe,
     )
     constant = graph.constant_channels
-    return graph.noting(f"constant channels: {quoted(constant, limit=20)}") if constant else graph
+    return graph.noting(constant_note(constant)) if constant else graph
 
 
-def _rows_to_fit(scale_on: str, masks: Split, n: int) -> npt.NDArray[np.bool_]:
+def constant_note(channels: Iterable[str]) -> str:
+    """What is said of channels with one value only."""
+    return f"constant channels: {quoted(channels, limit=20)}"
+
+
+def rows_to_fit(scale_on: str, masks: Split, n: int) -> npt.NDArray[np.bool_]:
+    """The nodes that scaling and fill values are learnt from."""
     if scale_on == "all":
         return np.ones(n, dtype=np.bool_)
     if not masks["train"].any():
@@ -275,7 +289,8 @@ def _recipe(
     )
 
 
-def _scaled(recipe: Recipe, encoded: Matrix, name: str) -> Matrix:
+def scaled(recipe: Recipe, encoded: Matrix, name: str) -> Matrix:
+    """The channels, from columns that `encode` gave."""
     features = recipe.features
     x = features.scaling.apply(features.filled(encoded))
     for j in np.flatnonzero(~(np.abs(x) <= LARGEST).all(axis=0)):

@@ -115,9 +115,6 @@ def read_label(
         if len(others) > 1:
             notes.append(f"labels {quoted(others)} count as negative")
     labels = _labels(texts, positive)
-    unknown_labels = int((labels == UNKNOWN).sum())
-    if unknown_labels:
-        notes.append(f"{unknown_labels:,} nodes have no label: they are propagated, but in no loss and no metric")
     names = classes or (negative, positive)
     return labels, Label(column=column, values=tuple(values), positive=positive, classes=names, unlabelled=blank)
 
@@ -157,7 +154,7 @@ def apply_label(reader: ColumnReader, label: Label | None) -> npt.NDArray[np.int
 
 
 def read_sensitive(
-    reader: ColumnReader, column: str | None, groups: Mapping[str, str] | None, notes: list[str]
+    reader: ColumnReader, column: str | None, groups: Mapping[str, str] | None
 ) -> tuple[npt.NDArray[np.int16], Sensitive | None]:
     """Group codes (-1 where empty) and what they mean. Never binarised: every value is a group."""
     nothing = np.full(len(reader.table), UNKNOWN, dtype=np.int16), None
@@ -188,11 +185,19 @@ def read_sensitive(
             reader.add(column, f"no group name for {quoted(unnamed)}; there are names for {quoted(named)}.")
         values, names = list(named), list(named.values())
     sensitive = Sensitive(column=column, values=tuple(values), groups=tuple(names))
-    codes = _codes(texts, sensitive)
-    unknown = int((codes == UNKNOWN).sum())
-    if unknown:
-        notes.append(f"{unknown:,} nodes have no sensitive value: they are left out of group metrics")
-    return codes, sensitive
+    return _codes(texts, sensitive), sensitive
+
+
+def unknown_notes(
+    labels: npt.NDArray[np.int8], label: Label | None, codes: npt.NDArray[np.int16], sensitive: Sensitive | None
+) -> list[str]:
+    """How many nodes have no label or no group, in words."""
+    notes = []
+    if label is not None and (count := int((labels == UNKNOWN).sum())):
+        notes.append(f"{count:,} nodes have no label: they are propagated, but in no loss and no metric")
+    if sensitive is not None and (count := int((codes == UNKNOWN).sum())):
+        notes.append(f"{count:,} nodes have no sensitive value: they are left out of group metrics")
+    return notes
 
 
 def apply_sensitive(reader: ColumnReader, sensitive: Sensitive | None) -> npt.NDArray[np.int16]:

@@ -34,16 +34,34 @@ class Scaling(BaseModel):
         cls, rows: npt.NDArray[np.float64], *, kind: ScalingKind, leave: npt.NDArray[np.bool_] | None = None
     ) -> Scaling:
         """Fit on rows, shape (n, channels); the channels marked in `leave` stay as they are."""
-        channels = rows.shape[1]
-        center, spread = np.zeros(channels), np.ones(channels)
+        return cls.from_moments(
+            kind=kind,
+            mean=rows.mean(axis=0),
+            spread=rows.std(axis=0),
+            low=rows.min(axis=0),
+            high=rows.max(axis=0),
+            leave=leave,
+        )
+
+    @classmethod
+    def from_moments(
+        cls,
+        *,
+        kind: ScalingKind,
+        mean: npt.NDArray[np.float64],
+        spread: npt.NDArray[np.float64],
+        low: npt.NDArray[np.float64],
+        high: npt.NDArray[np.float64],
+        leave: npt.NDArray[np.bool_] | None = None,
+    ) -> Scaling:
+        """The same from the mean, the standard deviation and the range of each channel."""
+        center = mean if kind == "standard" else low / 2 + high / 2
         if kind == "minmax":
-            low, high = rows.min(axis=0), rows.max(axis=0)
-            center, spread = low / 2 + high / 2, high / 2 - low / 2
-        elif kind == "standard":
-            center, spread = rows.mean(axis=0), rows.std(axis=0)
-        if kind != "none":
-            constant = rows.max(axis=0) == rows.min(axis=0)  # rounding may leave a tiny standard deviation
-            center, spread = np.where(constant, rows[0], center), np.where(constant | (spread == 0), 1.0, spread)
+            spread = high / 2 - low / 2
+        constant = high == low  # rounding may leave a tiny standard deviation
+        center, spread = np.where(constant, low, center), np.where(constant | (spread == 0), 1.0, spread)
+        if kind == "none":
+            leave = np.ones(len(mean), dtype=np.bool_)
         if leave is not None:
             center, spread = np.where(leave, 0.0, center), np.where(leave, 1.0, spread)
         return cls(kind=kind, center=tuple(center.tolist()), spread=tuple(spread.tolist()))

@@ -26,6 +26,7 @@ def in_memory(
     operator: Operator,
     hops: int,
     identity: str,
+    inputs: dict[str, str],
     stages: Stages,
     reading: dict[str, Any],
 ) -> PropagatedFacts:
@@ -44,7 +45,7 @@ def in_memory(
     with stages.timed("write", graph.num_nodes) as advance:
         return write_folder(
             folder, _chunks(graph, by_hop, advance), hops=hops, **graph_facts(graph), engine="memory",
-            operator=operator, identity=identity,
+            operator=operator, identity=identity, inputs=inputs,
         )  # fmt: skip
 
 
@@ -64,7 +65,6 @@ def graph_facts(graph: NodeGraph) -> dict[str, Any]:
         "same_group": same,
         "known_groups": known,
         "recipe": graph.recipe,
-        "inputs": dict(graph.provenance.sha256),
         "notes": graph.provenance.notes,
     }
 
