@@ -281,6 +281,8 @@ def test_too_little_memory_and_too_little_disk_are_said_before_the_work(tmp_path
         ({"hops": 11}, "hops: 11; expected a whole number, from 0 to 10."),
         ({"memory": "lots"}, "memory: 'lots'; expected a size such as 8GB or 500MB."),
         ({"engine": "duckdb", "missing": "drop"}, "missing: 'drop' is for tables in memory."),
+        ({"split": "part"}, "split: either the column 'part' (split) or a drawn one (split_seed), not both."),
+        ({"similarity": None}, "propagate: no parameter 'similarity'."),
     ],
 )
 def test_wrong_words_are_answered_with_help(tmp_path, settings, words):
@@ -374,3 +376,20 @@ def test_damaged_folders_are_refused(tmp_path):
     manifest.write_text("[]")
     with pytest.raises(fv.InputError, match=r"manifest\.json: holds no JSON object"):
         fv.open_propagated(folder)
+
+
+def test_no_part_replaces_an_input_or_a_table_of_somebody_elses(tmp_path):
+    nodes, edges = tables(tmp_path, IDS["texts"])
+    (tmp_path / "people").mkdir()
+    part = tmp_path / "people" / "part-00000.parquet"
+    nodes.rename(part)
+    before = part.read_bytes()
+    with pytest.raises(
+        fv.InputError, match=r"part-00000\.parquet: the graph was read from it; folder can't replace it"
+    ):
+        fv.propagate(tmp_path / "people", edges, folder=tmp_path / "people", **ROLES)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "part-00007.parquet").write_bytes(before)
+    with pytest.raises(fv.InputError, match=r"part-00007\.parquet: exists, and was not written by fairview"):
+        fv.propagate(part, edges, folder=tmp_path / "other", **ROLES)
+    assert part.read_bytes() == before == (tmp_path / "other" / "part-00007.parquet").read_bytes()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import re
 import shutil
@@ -14,13 +15,16 @@ from typing import Any, Literal, TypedDict, Unpack
 import polars as pl
 
 from fairview.arguments import require_whole
+from fairview.data.tables.arguments import advising_by_recipe, check_settings
 from fairview.data.tables.cells import TableSource
+from fairview.data.tables.read import read_graph
 from fairview.data.tables.recipe import Missing, Recipe
 from fairview.data.tables.scaling import ScalingKind
-from fairview.errors import InputError, did_you_mean, option
+from fairview.errors import InputError, Problems, did_you_mean, option
 from fairview.isolation import isolated
 from fairview.locks import folder_lock
 from fairview.machine import peak_memory_mb, reset_peak_memory
+from fairview.outputs import check_folder
 from fairview.propagation.engines.duckdb import beyond_memory
 from fairview.propagation.engines.memory import in_memory
 from fairview.propagation.folder import MANIFEST, Cost, Propagated, open_propagated
@@ -70,6 +74,7 @@ class Reading(TypedDict, total=False):
 
 
 @isolated()
+@advising_by_recipe
 def propagate(
     nodes: TableSource,
     edges: TableSource,
@@ -115,11 +120,13 @@ def propagate(
     if engine not in ENGINES:
         raise InputError(f"engine: no '{engine}'.{did_you_mean(str(engine), ENGINES)}")
     budget = memory_bytes(memory)
+    _check_reading(nodes, edges, reading)
     node_files, edge_files = (
         table_files(each, what=what) if isinstance(each, (str, Path)) else None
         for each, what in ((nodes, "nodes"), (edges, "edges"))
     )
     engine = _engine(engine, node_files, edge_files, budget)
+    _check_folder(folder, [path for files in (node_files, edge_files) if files for path in files.paths])
     reset_peak_memory()
     with folder_lock(folder):
         inputs = (node_files.sha256() if node_files else {}) | (edge_files.sha256() if edge_files else {})
@@ -184,6 +191,23 @@ def _operator(operator: str | Operator) -> Operator:
     if operator not in OPERATORS:
         raise InputError(f"operator: no '{operator}'.{did_you_mean(str(operator), OPERATORS)}")
     return Operator(kind=operator)  # type: ignore[arg-type]  # checked above
+
+
+def _check_reading(nodes: TableSource, edges: TableSource, reading: Reading) -> None:
+    """Options that are unknown, contradictory or without effect are refused as `read_graph` refuses them."""
+    usual = {name: each.default for name, each in inspect.signature(read_graph).parameters.items()}
+    if unknown := [name for name in reading if name not in Reading.__annotations__]:
+        raise InputError(f"propagate: no parameter '{unknown[0]}'.{did_you_mean(unknown[0], list(usual))}")
+    problems = Problems()
+    check_settings({**usual, **reading, "nodes": nodes, "edges": edges}, problems)
+    problems.raise_if_any()
+
+
+def _check_folder(folder: Path, inputs: list[Path]) -> None:
+    """No part may replace an input, or a Parquet file that is not of a propagation in this folder."""
+    parts = sorted(path.name for path in folder.glob("part-*.parquet")) if folder.is_dir() else []
+    ours = (folder / MANIFEST).exists() or (folder / WORK).is_dir()
+    check_folder(folder, [MANIFEST, *parts], inputs=inputs, overwrite=ours)
 
 
 def _engine(engine: str, nodes: TableFiles | None, edges: TableFiles | None, budget: int) -> str:

@@ -121,20 +121,34 @@ def match_nodes(
     if unknown.any():
         strangers = pl.concat([end.filter(row.is_null()).cast(pl.String) for end, row in zip(given, rows, strict=True)])
         strangers = strangers.unique(maintain_order=True)
-        count = f"{int(unknown.sum()):,} of {len(table):,} edges"
-        if not drop_unknown:
-            around = strangers.str.strip_chars()
-            hint = " Blanks around an id are part of it." if (around != strangers).any() else ""
-            lack = f"{nodes[0]} does not have" if len(nodes) == 1 else f"neither {' nor '.join(nodes)} has"
-            known = [] if len(nodes) > 1 else [f"pass the table of those that are known ({option('context')})"]
-            raise InputError(
-                f"{table.name}: {count} point to ids that {lack} ({quoted(strangers)}).{hint}"
-                + remedies("add these nodes", *known, f"pass {option('drop_unknown', True)}")
+        notes.append(
+            without_strangers(
+                int(unknown.sum()), len(table), strangers, edges=table.name, nodes=nodes, drop_unknown=drop_unknown
             )
-        notes.append(f"{table.name}: {count} dropped: an end is not in {' or '.join(nodes)}")
+        )
     both = ~unknown
     kept = None if weights is None else weights[both.to_numpy()]
     return Pairs(rows[0].filter(both).to_numpy(), rows[1].filter(both).to_numpy(), kept), notes
+
+
+def without_strangers(
+    unknown: int, links: int, strangers: pl.Series, *, edges: str, nodes: Sequence[str], drop_unknown: bool
+) -> str:
+    """A note on edges that were dropped because an end is no node.
+
+    Raises:
+        InputError: they may not be dropped; some of the ids are named.
+    """
+    count = f"{unknown:,} of {links:,} edges"
+    if drop_unknown:
+        return f"{edges}: {count} dropped: an end is not in {' or '.join(nodes)}"
+    hint = " Blanks around an id are part of it." if (strangers.str.strip_chars() != strangers).any() else ""
+    lack = f"{nodes[0]} does not have" if len(nodes) == 1 else f"neither {' nor '.join(nodes)} has"
+    known = [] if len(nodes) > 1 else [f"pass the table of those that are known ({option('context')})"]
+    raise InputError(
+        f"{edges}: {count} point to ids that {lack} ({quoted(strangers)}).{hint}"
+        + remedies("add these nodes", *known, f"pass {option('drop_unknown', True)}")
+    )
 
 
 def end_columns(

@@ -13,13 +13,13 @@ import polars as pl
 
 from fairview.data.tables.cells import Table
 from fairview.data.tables.columns import as_texts, whole_texts
-from fairview.data.tables.edges import end_columns, has_header
+from fairview.data.tables.edges import end_columns, has_header, without_strangers
 from fairview.data.tables.links import direction
 from fairview.data.tables.weight_column import read_weights
 from fairview.errors import InputError, Problems, quoted
 from fairview.propagation.engines.database import Database
 from fairview.propagation.engines.link_blocks import Ints, Pairs
-from fairview.propagation.engines.node_ids import NodeIds, unknown_ids
+from fairview.propagation.engines.node_ids import NodeIds
 from fairview.propagation.inputs import TableFiles
 
 _ROWS = 4_000_000
@@ -147,9 +147,18 @@ class LinkNumbers:
         ]
         if problems:
             raise InputError(problems)
-        self.left_out = unknown_ids(
-            unknown, self.count, examples, edges=self.name, nodes=self.nodes_name, drop_unknown=self.drop_unknown
-        )
+        if unknown:
+            strangers = pl.Series(examples, dtype=pl.String)
+            self.left_out = [
+                without_strangers(
+                    unknown,
+                    self.count,
+                    strangers,
+                    edges=self.name,
+                    nodes=[self.nodes_name],
+                    drop_unknown=self.drop_unknown,
+                )
+            ]
 
     def _frames(self) -> Iterator[pl.DataFrame]:
         wanted = [

@@ -18,7 +18,7 @@ import polars as pl
 
 from fairview.data.limits import LONGEST_CELL
 from fairview.data.tables.columns import as_texts
-from fairview.errors import InputError, option, quoted, shown
+from fairview.errors import InputError, quoted
 
 Ints = npt.NDArray[np.int64]
 IdKind = Literal["dense", "whole", "text"]
@@ -117,18 +117,3 @@ def check_unique(ids: pl.Series, where: str) -> None:
     twice = ids.filter((ids == ids.shift(1)).fill_null(value=False)).unique(maintain_order=True)
     if len(twice):
         raise InputError(f"{where}: {len(twice):,} ids occur more than once: {quoted(twice)}.")
-
-
-def unknown_ids(
-    unknown: int, links: int, examples: list[str], *, edges: str, nodes: str, drop_unknown: bool
-) -> list[str]:
-    """A note about links that were dropped, or an error with examples."""
-    count = f"{unknown:,} of {links:,} edges"
-    if not unknown:
-        return []
-    if not drop_unknown:
-        raise InputError(
-            f"{edges}: {count} point to ids that {nodes} does not have ({quoted(map(shown, examples))}). Add these "
-            f"nodes, or pass {option('drop_unknown', True)}."
-        )
-    return [f"{edges}: {count} dropped: an end is not in {nodes}"]

@@ -84,7 +84,8 @@ class NodeRows:
         first, last, _ = rows.indices(len(self))
         count = (last - first) * width
         block = np.fromfile(self.encoded, dtype=np.float64, count=count, offset=first * width * 8)
-        return scaled(self.recipe, block.reshape(-1, width), "nodes").astype(np.float32).astype(np.float64)
+        narrow = scaled(self.recipe, block.reshape(-1, width), "nodes").astype(np.float32) + np.float32(0)  # no -0
+        return narrow.astype(np.float64)
 
 
 def decide_rules(table: Table, values: Values, reading: dict[str, Any], id_column: str | None) -> Rules:
