@@ -21,6 +21,7 @@ from fairview.errors import InputError, did_you_mean, option
 from fairview.isolation import isolated
 from fairview.locks import folder_lock
 from fairview.machine import peak_memory_mb, reset_peak_memory
+from fairview.optional import require
 from fairview.propagation.engines.memory import in_memory
 from fairview.propagation.folder import MANIFEST, Cost, Propagated, open_propagated
 from fairview.propagation.inputs import TableFiles, table_files
@@ -78,6 +79,7 @@ def propagate(
     hops: int = 2,
     engine: str = "auto",
     memory: str | int = "8GB",
+    master: str | None = None,
     **reading: Unpack[Reading],
 ) -> Propagated:
     """Compute X, S X, ..., S^L X of a graph of any size once, into a folder that the rest reads row by row.
@@ -95,6 +97,7 @@ def propagate(
         engine: `memory` reads the tables whole; `duckdb` needs memory for the features of a few channels and disk for
             the links; `spark` joins where the data live. `auto` takes the first that the memory allows.
         memory: how much may be used, such as `8GB`.
+        master: of Spark, such as `spark://host:7077`; all cores of this machine by default.
         reading: as in `fairview.read_graph`.
 
     Raises:
@@ -141,6 +144,22 @@ def propagate(
                 identity=identity,
                 stages=stages,
                 reading=_named(reading, nodes),
+            )
+        elif engine == "spark" and node_files and edge_files:
+            require("pyspark", "spark", "The Spark engine needs pyspark")
+            from fairview.propagation.engines.spark.engine import in_spark
+
+            in_spark(
+                node_files,
+                edge_files,
+                folder,
+                operator=chosen,
+                hops=hops,
+                identity=identity,
+                stages=stages,
+                reading=_named(reading, nodes),
+                master=master,
+                memory=budget,
             )
         else:
             raise InputError(f"engine: '{engine}' is not there yet.")
