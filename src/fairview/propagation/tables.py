@@ -112,7 +112,7 @@ def propagate(
         >>> next(rows.frames(["id", "label", "sensitive", "age@0", "age@1"])).rows()
         [('a', 0, 'f', -1.0, -0.5), ('b', 1, 'm', 0.0, 0.0), ('c', 1, 'f', 1.0, 0.5)]
     """
-    folder, chosen = Path(folder), _operator(operator)
+    folder, chosen = Path(folder), as_operator(operator)
     require_whole(hops, "hops", least=0, most=MOST_HOPS)
     if engine not in ENGINES:
         raise InputError(f"engine: no '{engine}'.{did_you_mean(str(engine), ENGINES)}")
@@ -182,7 +182,8 @@ def memory_bytes(text: str | int) -> int:
     return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
-def _operator(operator: str | Operator) -> Operator:
+def as_operator(operator: str | Operator) -> Operator:
+    """An operator by its name, with one self-loop for each node; or the given one."""
     if isinstance(operator, Operator):
         return operator
     if operator not in OPERATORS:

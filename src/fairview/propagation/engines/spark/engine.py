@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from fairview.data.tables.edges import read_edge_table
 from fairview.propagation.engines.spark.checkpoints import Checkpoints
 from fairview.propagation.engines.spark.hops import SLICE
 from fairview.propagation.engines.spark.propagation import SparkHops, propagate_tables
-from fairview.propagation.engines.spark.session import spark_session
+from fairview.propagation.engines.spark.session import case_sensitive, spark_session
 from fairview.propagation.engines.spark.spark_table import SparkTable
 from fairview.propagation.folder import BATCH, PropagatedFacts
 from fairview.propagation.folder_writing import Chunk, write_folder
@@ -42,18 +43,16 @@ def in_spark(
     """
     work = (folder / ".work" / f"spark-{identity[:16]}").absolute()
     work.mkdir(parents=True, exist_ok=True)
-    with stages.timed("start", 1) as advance:
-        session = spark_session(master, memory=memory)
-        spark = session.__enter__()
-        advance(1)
-    try:
+    with ExitStack() as stack:
+        with stages.timed("start", 1) as advance:
+            spark = stack.enter_context(spark_session(master, memory=memory))
+            advance(1)
+        stack.enter_context(case_sensitive(spark))
         tables, notes = _opened(spark, nodes, edges, work, reading)
         rows = propagate_tables(
             *tables, Checkpoints(spark, work.as_uri()), operator=operator, hops=hops, stages=stages, reading=reading,
             notes=notes,
         )  # fmt: skip
-    finally:
-        session.__exit__(None, None, None)
     return write_hops(rows, work, folder, operator=operator, hops=hops, identity=identity, stages=stages)
 
 

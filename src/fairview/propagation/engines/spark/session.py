@@ -58,7 +58,7 @@ def spark_session(master: str | None, *, memory: int) -> Iterator[Any]:
     settings = dict(_QUIET)
     if submitted is None:
         settings["spark.driver.memory"] = f"{max(memory // 2**20, 512)}m"
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers run the Python that runs this
     if chosen.startswith("local"):
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     for name, value in settings.items():
@@ -76,6 +76,18 @@ def spark_session(master: str | None, *, memory: int) -> Iterator[Any]:
 def partitions(spark: Any, rows: int) -> int:
     """Into how many pieces to divide so many rows: at least one for each core, none too large for a task."""
     return int(max(spark.sparkContext.defaultParallelism, -(-rows // _ROWS_OF_A_TASK)))
+
+
+@contextmanager
+def case_sensitive(spark: Any) -> Iterator[None]:
+    """Inside, `Age` and `age` are two columns, as in every other table; outside, as the user's session has it."""
+    name = "spark.sql.caseSensitive"
+    before = spark.conf.get(name)
+    spark.conf.set(name, "true")
+    try:
+        yield
+    finally:
+        spark.conf.set(name, before)
 
 
 @contextmanager
