@@ -42,6 +42,9 @@ def spark(java: None) -> Iterator[Any]:
         "spark.driver.memory": "1g",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.session.timeZone": "UTC",
+        # compiling and replanning take longer than a thousand rows
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.adaptive.enabled": "false",
     }
     builder = sql.SparkSession.builder.master(MASTER).appName("tests")
     for name, value in settings.items():

@@ -156,6 +156,7 @@ def propagate(
                 operator=chosen,
                 hops=hops,
                 identity=identity,
+                inputs=node_files.sha256() | edge_files.sha256(),
                 stages=stages,
                 reading=_named(reading, nodes),
                 master=master,

@@ -103,7 +103,7 @@ def _propagated(
         work = (folder / WORK / f"spark-{identity[:16]}").absolute()
         work.mkdir(parents=True, exist_ok=True)
         rows = propagate_tables(*tables, Checkpoints(spark, work.as_uri()), reading=reading, **settings)
-        written = write_hops(rows, work, folder, identity=identity, **settings)
+        written = write_hops(rows, work, folder, identity=identity, inputs={}, **settings)
         shutil.rmtree(folder / WORK, ignore_errors=True)
     frame = spark.read.parquet(*[(folder / part.name).absolute().as_uri() for part in written.parts])
     return frame.withMetadata("id", _metadata(rows.facts, operator, hops))

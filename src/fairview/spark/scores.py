@@ -105,7 +105,9 @@ class Scorer:
     def nothing(self) -> pl.DataFrame:
         """No rows."""
         columns = dict.fromkeys(self.columns, pl.Float32)
-        return pl.DataFrame(schema={"id": pl.String, **columns, **({"sensitive": pl.String} if self.needs_group else {})})
+        return pl.DataFrame(
+            schema={"id": pl.String, **columns, **({"sensitive": pl.String} if self.needs_group else {})}
+        )
 
     def scores(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Id, score and prediction of each row."""

@@ -27,14 +27,15 @@ class Checkpoints:
 
         Args:
             stage: the name of its files.
-            make: gives the DataFrame.
+            make: gives the DataFrame; nothing of it is computed if its files are whole.
             by: a column whose values get a folder each.
         """
         path = f"{self.folder}/{stage}"
+        frame = make()
         if not self.is_whole(stage):
-            writer = make().write.mode("overwrite").option("compression", "zstd")
+            writer = frame.write.mode("overwrite").option("compression", "zstd")
             (writer.partitionBy(by) if by else writer).parquet(path)
-        return self.spark.read.parquet(path)
+        return self.spark.read.schema(frame.schema).parquet(path)
 
     def is_whole(self, stage: str) -> bool:
         """Whether a stage was written to its end."""

@@ -15,6 +15,7 @@ from fairview.data.tables.edges import end_columns
 from fairview.errors import InputError, Problems, quoted
 from fairview.propagation.engines.spark.spark_table import SparkTable
 
+_ENDS = ("start", "end")
 _NUMBER = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$"
 
 
@@ -54,13 +55,24 @@ def read_edges(table: SparkTable, nodes: Any, settings: Mapping[str, Any], *, di
     ends = end_columns(table.empty, settings["source"], settings["target"], before=before, directed=directed)
     weight_column = recipe.edge_weight if recipe is not None else settings["edge_weight"]
     weight = _weights(table, weight_column, ends)
-    texts = [_texts(table, column, nodes) for column in ends]
+    for column in ends:
+        table.check_whole(column)
+    plain = table.frame.select(*(table.ids(column).alias(name) for column, name in zip(ends, _ENDS, strict=True)))
+    facts = plain.agg(
+        F.count(F.lit(1)).alias("given"),
+        *(F.count(name).alias(name) for name in _ENDS),
+        *(F.bool_or(F.col(name).rlike("[.eE]")).alias(f"{name}_pointed") for name in _ENDS),
+        *(F.bool_and(F.col(name).rlike(_NUMBER)).alias(f"{name}_numbers") for name in _ENDS),
+    ).head()
+    given = facts["given"]
+    for column, name in zip(ends, _ENDS, strict=True):
+        if facts[name] < given:
+            raise InputError(f"{table.name}: column '{column}': {given - facts[name]:,} of {given:,} cells are empty.")
+    texts = [
+        _whole(table, column, nodes) if facts[f"{name}_pointed"] and facts[f"{name}_numbers"] else table.ids(column)
+        for column, name in zip(ends, _ENDS, strict=True)
+    ]
     frame = table.frame.select(texts[0].alias("start"), texts[1].alias("end"), weight.alias("weight"))
-    counts = frame.agg(F.count(F.lit(1)), F.count("start"), F.count("end")).head()
-    given = counts[0]
-    for column, full in zip(ends, counts[1:], strict=True):
-        if full < given:
-            raise InputError(f"{table.name}: column '{column}': {given - full:,} of {given:,} cells are empty.")
     notes = [] if given else [f"{table.name}: no edges"]
     ignored = [column for column in table.columns if column not in (*ends, weight_column)]
     if ignored:
@@ -68,19 +80,13 @@ def read_edges(table: SparkTable, nodes: Any, settings: Mapping[str, Any], *, di
     return Edges(frame, ends, weight_column is not None, given, tuple(notes))
 
 
-def _texts(table: SparkTable, column: str, nodes: Any) -> Any:
-    """Ids as texts; whole numbers written as floats become what they are, unless the nodes' ids are written so too."""
-    table.check_whole(column)
+def _whole(table: SparkTable, column: str, nodes: Any) -> Any:
+    """Whole numbers that are written as floats, as what they are, unless the nodes' ids are written so too."""
     text = table.ids(column)
-    if not isinstance(table.kind(column), T.StringType):
+    some = [row[0] for row in table.frame.select(text).limit(100).collect()]
+    if nodes.filter(F.col("id").isin(some)).head() is not None:
         return text
-    texts = table.frame.select(text.alias("id"))
-    if texts.filter(F.col("id").rlike("[.eE]")).head() is None or texts.filter(~F.col("id").rlike(_NUMBER)).head():
-        return text
-    if nodes.filter(F.col("id").isin([row["id"] for row in texts.limit(100).collect()])).head() is not None:
-        return text
-    numbers = SparkTable(table.name, table.frame.select(text.cast("double").alias("c0")), (column,))
-    numbers.check_whole(column)
+    SparkTable(table.name, table.frame.select(text.cast("double").alias("c0")), (column,)).check_whole(column)
     return text.cast("double").cast("bigint").cast("string")
 
 

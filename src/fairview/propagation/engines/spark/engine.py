@@ -32,6 +32,7 @@ def in_spark(
     operator: Operator,
     hops: int,
     identity: str,
+    inputs: Mapping[str, str],
     stages: Stages,
     reading: Mapping[str, Any],
     master: str | None,
@@ -53,18 +54,24 @@ def in_spark(
             *tables, Checkpoints(spark, work.as_uri()), operator=operator, hops=hops, stages=stages, reading=reading,
             notes=notes,
         )  # fmt: skip
-    return write_hops(rows, work, folder, operator=operator, hops=hops, identity=identity, stages=stages)
+    return write_hops(rows, work, folder, operator=operator, hops=hops, identity=identity, inputs=inputs, stages=stages)
 
 
 def write_hops(
-    rows: SparkHops, work: Path, folder: Path, *, operator: Operator, hops: int, identity: str, stages: Stages
+    rows: SparkHops,
+    work: Path,
+    folder: Path,
+    *,
+    operator: Operator,
+    hops: int,
+    identity: str,
+    inputs: Mapping[str, str],
+    stages: Stages,
 ) -> PropagatedFacts:
     """The propagated folder, from the checkpoints in `work`."""
+    facts = rows.facts | {"inputs": dict(inputs), "engine": "spark", "operator": operator, "identity": identity}
     with stages.timed("write", rows.nodes) as advance:
-        return write_folder(
-            folder, _chunks(rows, work, hops, advance), hops=hops, **rows.facts, engine="spark", operator=operator,
-            identity=identity,
-        )  # fmt: skip
+        return write_folder(folder, _chunks(rows, work, hops, advance), hops=hops, **facts)
 
 
 def _opened(
@@ -101,14 +108,12 @@ class _Ids:
 
 def _parquet(spark: Any, files: TableFiles, what: str) -> SparkTable:
     frame = spark.read.parquet(*[path.absolute().as_uri() for path in files.paths])
-    single = len(files.paths) == 1
-    name, sha256 = next(iter(files.sha256().items()))
-    return SparkTable.of(frame, files.name if single else what, sha256 if name == files.name else None)
+    return SparkTable.of(frame, files.name if len(files.paths) == 1 else what)
 
 
 def _handed_over(spark: Any, frame: pl.DataFrame, path: Path, files: TableFiles) -> SparkTable:
     frame.write_parquet(path)
-    return SparkTable.of(spark.read.parquet(path.as_uri()), files.name, files.sha256()[files.name])
+    return SparkTable.of(spark.read.parquet(path.as_uri()), files.name)
 
 
 def _chunks(rows: SparkHops, work: Path, hops: int, advance: Callable[[int], None]) -> Iterator[Chunk]:

@@ -49,7 +49,9 @@ def one_hop(rows: Any, pairs: Any, salted: Any, operator: Operator, channels: in
     )
     loops = F.lit(operator.self_loops) * right
     stayed = rows.select("number", "left", *((F.col(x) * loops).alias(x) for x in names))
-    sums = moved.unionAll(stayed).groupBy("number").agg(F.max("left").alias("left"), *(F.sum(x).alias(x) for x in names))
+    sums = (
+        moved.unionAll(stayed).groupBy("number").agg(F.max("left").alias("left"), *(F.sum(x).alias(x) for x in names))
+    )
     return sums.select("number", "left", *((F.col(x) * F.col("left")).alias(x) for x in names))
 
 

@@ -32,10 +32,6 @@ class Ids:
         """What to sort by, so that the nodes lie as in memory."""
         return [F.length(id), id] if self.whole else [id]
 
-    def sorted(self, ids: list[str]) -> list[str]:
-        """Some ids in that order."""
-        return sorted(ids, key=lambda id: (len(id), id) if self.whole else (0, id))
-
 
 def check_ids(table: SparkTable, column: str | None) -> Ids:
     """Look at all ids.
@@ -50,27 +46,28 @@ def check_ids(table: SparkTable, column: str | None) -> Ids:
     where = f"{table.name}: column '{column}'"
     table.check_whole(column)
     ids = table.frame.select(table.ids(column).alias("id"))
-    facts = ids.agg(
-        F.count(F.lit(1)).alias("count"),
-        F.count("id").alias("named"),
-        F.max(F.struct(F.length("id"), "id")).alias("longest"),
+    counted = ids.groupBy("id").count()
+    named = F.col("id").isNotNull()
+    facts = counted.agg(
+        F.sum("count").alias("count"),
+        F.sum(F.when(~named, F.col("count"))).alias("empty"),
+        F.max(F.when(named, F.struct(F.length("id"), "id"))).alias("longest"),
         F.bool_and(F.col("id").rlike(_WHOLE)).alias("whole"),
+        F.count_if(F.col("count") > 1).alias("repeated"),
     ).head()
     if not facts["count"]:
         raise InputError(f"{table.name}: no rows.")
-    if empty := facts["count"] - facts["named"]:
-        raise InputError(f"{where}: {empty:,} of {facts['count']:,} ids are empty.")
+    if facts["empty"]:
+        raise InputError(f"{where}: {facts['empty']:,} of {facts['count']:,} ids are empty.")
     if (longest := facts["longest"][0]) > LONGEST_CELL:
         raise InputError(
             f"{where}: a cell has {longest:,} characters ('{shown(facts['longest'][1])}'); ids, labels, groups and "
             f"categories have at most {LONGEST_CELL:,}. Shorten it, or leave the column out."
         )
     known = Ids(column, facts["count"], facts["whole"])
-    repeated = ids.groupBy("id").count().filter(F.col("count") > 1)
-    first = repeated.orderBy(*known.order(F.col("id"))).limit(6).collect()
-    if first:
-        count = len(first) if len(first) < 6 else repeated.count()
+    if count := facts["repeated"]:
+        first = counted.filter(F.col("count") > 1).orderBy(*known.order(F.col("id"))).limit(5).collect()
         more = f" and {count - 5:,} more" if count > 5 else ""
-        listed = quoted([row["id"] for row in first[:5]])
+        listed = quoted([row["id"] for row in first])
         raise InputError(f"{where}: {count:,} ids occur more than once: {listed}{more}.")
     return known

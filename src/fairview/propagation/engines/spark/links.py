@@ -18,6 +18,7 @@ from fairview.propagation.engines.spark.salting import hubs, salted_join
 
 _UNKNOWN, _DROPPED = -1, -2
 """In place of both numbers of an edge: an end is not in the node table, or was dropped for its empty cells."""
+_REAL = "low >= 0 and low < high"
 _ROUNDING = 1e-6  # relative: both directions of a link may differ by float32's rounding
 
 
@@ -63,50 +64,63 @@ def link_nodes(
         InputError: an end is unknown, or weights add up to too much or differ by direction.
     """
     merged = checkpoints.kept("links", lambda: _merged(edges, nodes))
-    forth, back = F.col("forth"), F.col("back")
-    weight_forth, weight_back = (F.col(name).cast("float").cast("double") for name in ("weight_forth", "weight_back"))
-    if not edges.weighted:
-        weight_forth, weight_back = (F.when(n > 0, F.lit(1.0)) for n in (forth, back))
-    else:
-        weight_forth, weight_back = F.when(forth > 0, weight_forth), F.when(back > 0, weight_back)
-    real = (F.col("low") >= 0) & (F.col("low") < F.col("high"))
+    ways = {}
+    for way in ("forth", "back"):  # null where no edge leads that way
+        weight = F.col(f"weight_{way}").cast("float").cast("double") if edges.weighted else F.lit(1.0)
+        ways[f"weight_{way}"] = F.when(F.col(way) > 0, weight)
+    links = merged.withColumns(ways)
+    counts = links.agg(*_counted(directed=directed)).head().asDict()
+    counts = {name: count or 0 for name, count in counts.items()}
     notes = list(edges.notes)
-    apart = merged.filter(~real).groupBy("low").agg(F.sum(forth + back).alias("edges"))
-    odd = {row["low"]: row["edges"] for row in apart.withColumn("low", F.least("low", F.lit(0))).groupBy("low")
-           .agg(F.sum("edges").alias("edges")).collect()}  # fmt: skip
-    if unknown := odd.get(_UNKNOWN, 0):
-        count = f"{unknown:,} of {edges.given:,} edges"
+    if counts["unknown"]:
+        count = f"{counts['unknown']:,} of {edges.given:,} edges"
         if not drop_unknown:
             raise InputError(_strangers(edges, nodes, count, names))
         notes.append(f"{names[1]}: {count} dropped: an end is not in {names[0]}")
-    links = merged.filter(real).withColumns({"weight_forth": weight_forth, "weight_back": weight_back})
+    links = links.filter(_REAL)
     if edges.weighted:
         _check_weights(links, nodes, directed=directed)
-    pairs = _pairs(links, directed=directed)
-    distinct = links.agg(
-        F.sum(forth + back).alias("edges"),
-        F.sum((forth > 0).cast("long") + (back > 0).cast("long")).alias("pairs"),
-        F.sum(_zero(weight_forth) + _zero(weight_back)).alias("weightless"),
-    ).head()
-    given, different, weightless = (value or 0 for value in distinct)
-    counts = pairs.agg(
-        F.count(F.lit(1)),
-        F.count_if((F.col("code_source") >= 0) & (F.col("code_source") == F.col("code_target"))),
-        F.count_if((F.col("code_source") >= 0) & (F.col("code_target") >= 0)),
-    ).head()
-    if dropped := odd.get(_DROPPED, 0):
-        notes.append(f"{dropped:,} edges dropped with the nodes at their ends")
+    if counts["dropped"]:
+        notes.append(f"{counts['dropped']:,} edges dropped with the nodes at their ends")
     became = EdgeCounts(
         given=edges.given,
-        self_loops=odd.get(0, 0),
-        parallel=given - different,
-        weightless=weightless if edges.weighted else 0,
-        one_direction=counts[0] - (different - weightless),
+        self_loops=counts["loops"],
+        parallel=counts["edges"] - counts["different"],
+        weightless=counts["weightless"],
+        one_direction=counts["pairs"] - (counts["different"] - counts["weightless"]),
         weighted=edges.weighted,
     )
     notes += became.notes(directed=directed)
-    number = counts[0] if directed else counts[0] // 2
-    return Links(pairs.select("source", "target", "weight"), number, counts[1], counts[2], tuple(notes))
+    number = counts["pairs"] if directed else counts["pairs"] // 2
+    return Links(_pairs(links, directed=directed), number, counts["same"], counts["known"], tuple(notes))
+
+
+def _counted(*, directed: bool) -> list[Any]:
+    """How many edges became what, in one pass over the merged links."""
+    real = F.expr(_REAL)
+    edges = F.col("forth") + F.col("back")
+    weights = [F.col("weight_forth"), F.col("weight_back")]
+    heaviest = F.greatest(*weights)
+    kept = [heaviest if not directed else weight for weight in weights]
+    pairs = F.when(real, sum((_is(weight > 0) for weight in kept), F.lit(0)))
+    groups = F.col("code_low"), F.col("code_high")
+    known = (groups[0] >= 0) & (groups[1] >= 0)
+    both = {
+        "unknown": F.when(F.col("low") == _UNKNOWN, edges),
+        "dropped": F.when(F.col("low") == _DROPPED, edges),
+        "loops": F.when((F.col("low") >= 0) & ~real, edges),
+        "edges": F.when(real, edges),
+        "different": F.when(real, sum((_is(weight.isNotNull()) for weight in weights), F.lit(0))),
+        "weightless": F.when(real, sum((_is(weight == 0) for weight in weights), F.lit(0))),
+        "pairs": pairs,
+        "same": F.when(known & (groups[0] == groups[1]), pairs),
+        "known": F.when(known, pairs),
+    }
+    return [F.sum(value).alias(name) for name, value in both.items()]
+
+
+def _is(condition: Any) -> Any:
+    return F.coalesce(condition.cast("long"), F.lit(0))
 
 
 def _merged(edges: Edges, nodes: Nodes) -> Any:
@@ -150,23 +164,17 @@ def _merged(edges: Edges, nodes: Nodes) -> Any:
 
 
 def _pairs(links: Any, *, directed: bool) -> Any:
-    """Source, target and weight of each pair, with the codes of their groups."""
-    weight = F.greatest("weight_forth", "weight_back")  # nulls take no part
+    """Source, target and weight of each pair."""
+    heaviest = F.greatest("weight_forth", "weight_back")  # nulls take no part
     ways = [
         F.struct(
             F.col(first).alias("source"),
             F.col(second).alias("target"),
-            (F.col(own) if directed else weight).alias("weight"),
-            F.col(f"code_{first}").alias("code_source"),
-            F.col(f"code_{second}").alias("code_target"),
+            (F.col(own) if directed else heaviest).alias("weight"),
         )
         for first, second, own in (("low", "high", "weight_forth"), ("high", "low", "weight_back"))
     ]
     return links.select(F.explode(F.array(*ways)).alias("pair")).select("pair.*").filter(F.col("weight") > 0)
-
-
-def _zero(weight: Any) -> Any:
-    return F.coalesce((weight == 0).cast("long"), F.lit(0))
 
 
 def _check_weights(links: Any, nodes: Nodes, *, directed: bool) -> None:

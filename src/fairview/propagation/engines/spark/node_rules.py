@@ -157,5 +157,3 @@ def _check_empty(profile: Profile, reader: ProfiledReader, columns: tuple[Column
         channels = {channel for column in columns for channel in column.channels}
         for name in sorted(name for name in gaps if indicator(name) in channels):
             reader.add(name, f"its indicator would be a second channel '{indicator(name)}'; rename one.")
-
-

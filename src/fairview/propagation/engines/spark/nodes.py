@@ -232,5 +232,3 @@ def scaled(features: Features) -> list[Any]:
         moved = (value - F.lit(center)) / F.lit(spread)
         expressions.append(moved.cast("float").cast("double").alias(f"x{number}"))
     return expressions
-
-

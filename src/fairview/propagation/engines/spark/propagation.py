@@ -196,7 +196,6 @@ def _facts(
         "sensitive_name": sensitive.column if sensitive else "sensitive",
         "sensitive_channels": recipe.sensitive.channels if recipe.sensitive else (),
         "recipe": recipe,
-        "inputs": {table.name: table.sha256 for table in (nodes, edges) if table.sha256 is not None},
     }
 
 

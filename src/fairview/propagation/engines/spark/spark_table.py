@@ -30,16 +30,14 @@ class SparkTable:
         name: what messages call it.
         frame: with the columns c0, c1, ...
         columns: their own names.
-        sha256: of the file that it came from, if it is one.
     """
 
     name: str
     frame: Any
     columns: tuple[str, ...]
-    sha256: str | None = None
 
     @classmethod
-    def of(cls, frame: Any, name: str, sha256: str | None = None) -> SparkTable:
+    def of(cls, frame: Any, name: str) -> SparkTable:
         """A DataFrame as a table.
 
         Raises:
@@ -50,7 +48,7 @@ class SparkTable:
         columns = tuple(frame.columns)
         if twice := sorted(repeated(columns)):
             raise InputError(f"{name}: duplicate column names: {some(twice)}. Rename them.")
-        return cls(name, frame.toDF(*[f"c{place}" for place in range(len(columns))]), columns, sha256)
+        return cls(name, frame.toDF(*[f"c{place}" for place in range(len(columns))]), columns)
 
     def column(self, name: str) -> Any:
         """A column, by its own name."""
@@ -67,7 +65,7 @@ class SparkTable:
 
         frame = pl.DataFrame(pl.from_arrow(to_arrow_schema(self.frame.schema).empty_table()))
         frame.columns = list(self.columns)
-        return Table(self.name, frame, self.sha256)
+        return Table(self.name, frame)
 
     def ids(self, name: str) -> Any:
         """A column of ids as exact texts, null where empty; whole numbers that are written as floats are whole.
