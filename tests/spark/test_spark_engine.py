@@ -134,3 +134,44 @@ def test_csv_files_and_edge_lists_are_read_alike(spark, tmp_path, same_folders):
     made = [fv.propagate(people, links, folder=tmp_path / e, engine=e, **settings) for e in ("memory", "spark")]
     same_folders(*made)
     assert made[0].facts.inputs == made[1].facts.inputs
+
+
+def test_a_master_without_spark_is_refused(tmp_path):
+    nodes, edges = {"id": ["a"], "x": [1.0]}, {"source": ["a"], "target": ["a"]}
+    with pytest.raises(fv.InputError) as error:
+        fv.propagate(nodes, edges, folder=tmp_path, master="local[2]")
+    assert str(error.value) == "master: only Spark has one, and the engine is 'memory'. Pass engine='spark'."
+
+
+def test_another_master_than_that_of_the_active_session_is_refused(spark, tmp_path):
+    for name in ("people", "links"):
+        pl.DataFrame({"id": ["a"], "x": [1.0]}).write_parquet(tmp_path / f"{name}.parquet")
+    with pytest.raises(fv.InputError) as error:
+        fv.propagate(
+            tmp_path / "people.parquet",
+            tmp_path / "links.parquet",
+            folder=tmp_path / "out",
+            engine="spark",
+            master="yarn",
+        )
+    assert str(error.value) == (
+        "master: 'yarn', but a Spark session with the master 'local[2]' is active. Leave master out, or stop that "
+        "session."
+    )
+
+
+def test_without_java_the_error_says_what_to_install(monkeypatch):
+    session = pytest.importorskip("fairview.propagation.engines.spark.session")
+    monkeypatch.setattr(session.shutil, "which", lambda name: None)
+    monkeypatch.setenv("JAVA_HOME", "")
+    with pytest.raises(fv.FairviewError, match=r"^Spark needs Java 17 or newer, and none is here: .* Install one"):
+        session._require_java()
+
+
+def test_without_pyspark_the_error_names_the_extra(monkeypatch, tmp_path):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(fv.MissingPackageError) as error:
+        fv.spark.propagate(None, None)
+    assert str(error.value) == "fairview.spark needs pyspark; install it with: pip install 'fairview[spark]'"

@@ -97,7 +97,7 @@ def propagate(
         engine: `memory` reads the tables whole; `duckdb` needs memory for the features of a few channels and disk for
             the links; `spark` joins where the data live. `auto` takes the first that the memory allows.
         memory: how much may be used, such as `8GB`.
-        master: of Spark, such as `spark://host:7077`; all cores of this machine by default.
+        master: of Spark, such as `spark://host:7077`; by default that of `spark-submit`, or all cores of this machine.
         reading: as in `fairview.read_graph`.
 
     Raises:
@@ -122,6 +122,8 @@ def propagate(
         for each, what in ((nodes, "nodes"), (edges, "edges"))
     )
     engine = _engine(engine, node_files, edge_files, budget)
+    if master is not None and engine != "spark":
+        raise InputError(f"master: only Spark has one, and the engine is '{engine}'. Pass {option('engine', 'spark')}.")
     reset_peak_memory()
     with folder_lock(folder):
         identity = _identity(nodes, edges, node_files, edge_files, chosen, hops, reading)
