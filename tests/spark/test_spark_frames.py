@@ -64,7 +64,7 @@ def test_scores_are_those_of_the_graph(rows, read, model, tmp_path):
 
 def test_a_model_that_needs_the_links_is_refused_before_spark_runs(rows, read):
     model = fv.Vanilla(encoder="sage", epochs=1).fit(read)
-    with pytest.raises(fv.InputError, match="it holds propagated features and no links"):
+    with pytest.raises(fv.InputError, match=r"^propagated folder: it holds .*no links"):
         fv.spark.predict(model, rows)
 
 
