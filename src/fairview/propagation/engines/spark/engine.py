@@ -46,7 +46,7 @@ def in_spark(
     work.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         with stages.timed("start", 1) as advance:
-            spark = stack.enter_context(spark_session(master, memory=memory))
+            spark = stack.enter_context(spark_session(master, memory=memory, size=nodes.bytes + edges.bytes))
             advance(1)
         stack.enter_context(case_sensitive(spark))
         tables, notes = _opened(spark, nodes, edges, work, reading)

@@ -23,16 +23,18 @@ _QUIET = {
     "spark.sql.session.timeZone": "UTC",
 }
 _ROWS_OF_A_TASK = 500_000
+_BYTES_OF_A_PIECE = 2**23  # of compressed Parquet
 
 
 @contextmanager
-def spark_session(master: str | None, *, memory: int) -> Iterator[Any]:
+def spark_session(master: str | None, *, memory: int, size: int) -> Iterator[Any]:
     """The active session, or a new one that ends with the work.
 
     Args:
         master: a URL such as `local[4]`, `spark://host:7077` or `yarn`; None takes that of `spark-submit`, or all
             cores of this machine.
         memory: bytes for the process that drives the work; one that `spark-submit` started has its own.
+        size: bytes of the tables, which decide into how many pieces rows are divided.
 
     Raises:
         InputError: a session with another master is active.
@@ -67,6 +69,8 @@ def spark_session(master: str | None, *, memory: int) -> Iterator[Any]:
         spark = builder.getOrCreate()
     except Exception as error:
         raise FairviewError(f"Spark can't be started with the master '{chosen}' ({in_one_line(error)}).") from None
+    pieces = max(2 * spark.sparkContext.defaultParallelism, size // _BYTES_OF_A_PIECE)
+    spark.conf.set("spark.sql.shuffle.partitions", str(pieces))
     try:
         yield spark
     finally:
