@@ -10,7 +10,7 @@ export FAIRVIEW_DATA ?= $(wildcard ../shared/datasets)
 # One thread for each test process: there are as many of them as cores.
 test test-all: export OMP_NUM_THREADS = 1
 
-.PHONY: install browser demo docs test lint test-all bench audit kills lock wheel wheel-check release clean
+.PHONY: install browser java demo docs test lint test-all bench audit kills lock wheel wheel-check release clean
 
 install: $(STAMP)  ## make .venv and install the package with all that tests need
 
@@ -27,6 +27,11 @@ browser:  ## Chromium for the tests of the report; without it they say that they
 	  && apt-get update -qq >/dev/null && apt-get install -y -qq chromium >/dev/null; } \
 	  || echo "no chromium here, and no way to install it: the browser tests will be skipped"
 
+java:  ## Java for the tests of Spark; without it they say that they are skipped
+	@command -v java >/dev/null 2>&1 || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null 2>&1 \
+	  && apt-get update -qq >/dev/null && apt-get install -y -qq default-jre-headless >/dev/null; } \
+	  || echo "no java here, and no way to install it: the tests of Spark will be skipped"
+
 demo: install  ## the main job on the bundled data
 	@$(BIN)/fairview demo
 
@@ -40,10 +45,10 @@ lint: install  ## formatting, lint, types, and the direction of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint browser  ## linters, types and tests, in minutes
+test: lint browser java  ## linters, types and tests, in minutes
 	$(BIN)/pytest -m "not slow" --numprocesses auto
 
-test-all: lint browser audit  ## also the long suites
+test-all: lint browser java audit  ## also the long suites
 	$(BIN)/pytest --numprocesses auto
 
 audit: install  ## known weaknesses of the pinned packages; says so if it was skipped for lack of a network

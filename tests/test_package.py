@@ -36,7 +36,7 @@ def test_the_package_runs_as_a_module():
 
 def loaded_after(statement: str) -> set[str]:
     heavy = ("torch", "torch_geometric", "polars", "pandas", "scipy", "sklearn", "pydantic", "rich", "typer", "numpy")
-    heavy += ("altair", "vl_convert", "jinja2", "safetensors")
+    heavy += ("altair", "vl_convert", "jinja2", "safetensors", "pyspark", "pyarrow")
     code = f"import sys\n{statement}\nprint('loaded:', *[name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return set(done.stdout.rpartition("loaded:")[2].split())
@@ -51,6 +51,11 @@ def test_help_imports_nothing_that_computes(arguments):
     run = f"from fairview.cli import main\ntry:\n    main({arguments})\n"
     run += "except SystemExit as end:\n    assert not end.code"
     assert loaded_after(run) <= {"typer", "rich", "pydantic"}  # typer itself may use pydantic
+
+
+@pytest.mark.parametrize("folder", ["metrics", "spark"])
+def test_a_folder_is_there_when_it_is_the_first_name_used(folder):
+    assert "pyspark" not in loaded_after(f"import fairview as fv; assert fv.{folder}.__name__ == 'fairview.{folder}'")
 
 
 def test_tables_and_graphs_need_no_torch():

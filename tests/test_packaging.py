@@ -35,7 +35,8 @@ def test_what_draws_is_an_extra_that_tests_have():
     assert names(extras["report"]) == {"altair", "vl-convert-python"}
     assert not names(extras["report"]) & names(PROJECT["dependencies"])
     assert names(extras["fairlearn"]) == {"fairlearn"}
-    assert "fairview[report,fairlearn]" in extras["all"]
+    assert names(extras["spark"]) == {"pyspark"}
+    assert {"fairview[report,fairlearn]", "fairview[spark]"} <= set(extras["all"])
     assert "fairview[all]" in extras["test"]
 
 

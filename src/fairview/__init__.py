@@ -39,7 +39,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'fairview' has no attribute '{name}'")
     home = importlib.import_module(_HOME[name])
-    value = getattr(home, name, None)
+    value = vars(home).get(name)
     if value is None:
         value = importlib.import_module(f"{_HOME[name]}.{name}")  # a folder, such as `fairview.metrics`
     globals()[name] = value

@@ -1,6 +1,7 @@
 """Every public name, said once: type checkers read this list, and `__init__.py` imports from it on first use."""
 
 from fairview import metrics as metrics
+from fairview import spark as spark
 from fairview._version import __version__ as __version__
 from fairview.data.adjacency import Adjacency as Adjacency
 from fairview.data.datasets import dataset_names as dataset_names

@@ -37,6 +37,9 @@ def propagate(
         typer.Option(help="What computes it; auto takes the first that the memory allows."),
     ] = "auto",
     memory: Annotated[str, typer.Option(help="How much may be used, such as 8GB.")] = "8GB",
+    master: Annotated[
+        str | None, typer.Option(metavar="URL", help="Of Spark, such as spark://host:7077; else all cores here.")
+    ] = None,
     like: Annotated[
         Path | None,
         typer.Option(
@@ -62,6 +65,8 @@ def propagate(
         fairview propagate --nodes new.parquet --edges new-links.parquet --like runs/a --out new
 
         fairview propagate --nodes people --edges links --engine duckdb --memory 4GB --out large --format json
+
+        fairview propagate --nodes people --edges links --engine spark --master spark://host:7077 --out shared/large
     """
     import fairview.propagation.tables as propagation
     from fairview.propagation.operators import Operator
@@ -82,6 +87,7 @@ def propagate(
             hops=hops if hops is not None else further,
             engine=engine,
             memory=memory,
+            master=master,
             **reading,
         )
     document = describe(made)

@@ -24,6 +24,7 @@ from fairview.errors import InputError, Problems, did_you_mean, option
 from fairview.isolation import isolated
 from fairview.locks import folder_lock
 from fairview.machine import peak_memory_mb, reset_peak_memory
+from fairview.optional import require
 from fairview.outputs import check_folder
 from fairview.propagation.engines.duckdb import beyond_memory
 from fairview.propagation.engines.memory import in_memory
@@ -84,6 +85,7 @@ def propagate(
     hops: int = 2,
     engine: str = "auto",
     memory: str | int = "8GB",
+    master: str | None = None,
     **reading: Unpack[Reading],
 ) -> Propagated:
     """Compute X, S X, ..., S^L X of a graph of any size once, into a folder that the rest reads row by row.
@@ -101,6 +103,7 @@ def propagate(
         engine: `memory` reads the tables whole; `duckdb` needs memory for the features of a few channels and disk for
             the links; `spark` joins where the data live. `auto` takes the first that the memory allows.
         memory: how much may be used, such as `8GB`.
+        master: of Spark, such as `spark://host:7077`; by default that of `spark-submit`, or all cores of this machine.
         reading: as in `fairview.read_graph`.
 
     Raises:
@@ -115,7 +118,7 @@ def propagate(
         >>> next(rows.frames(["id", "label", "sensitive", "age@0", "age@1"])).rows()
         [('a', 0, 'f', -1.0, -0.5), ('b', 1, 'm', 0.0, 0.0), ('c', 1, 'f', 1.0, 0.5)]
     """
-    folder, chosen = Path(folder), _operator(operator)
+    folder, chosen = Path(folder), as_operator(operator)
     require_whole(hops, "hops", least=0, most=MOST_HOPS)
     if engine not in ENGINES:
         raise InputError(f"engine: no '{engine}'.{did_you_mean(str(engine), ENGINES)}")
@@ -126,6 +129,8 @@ def propagate(
         for each, what in ((nodes, "nodes"), (edges, "edges"))
     )
     engine = _engine(engine, node_files, edge_files, budget)
+    if master is not None and engine != "spark":
+        raise InputError(f"master: only Spark has one, and the engine is '{engine}'. Pass {option('engine', 'spark')}.")
     _check_folder(folder, [path for files in (node_files, edge_files) if files for path in files.paths])
     reset_peak_memory()
     with folder_lock(folder):
@@ -152,6 +157,23 @@ def propagate(
                 inputs=inputs,
                 stages=stages,
                 reading=_named(reading, nodes),
+            )
+        elif engine == "spark" and node_files and edge_files:
+            require("pyspark", "spark", "The Spark engine needs pyspark")
+            from fairview.propagation.engines.spark.engine import in_spark
+
+            in_spark(
+                node_files,
+                edge_files,
+                folder,
+                operator=chosen,
+                hops=hops,
+                identity=identity,
+                inputs=inputs,
+                stages=stages,
+                reading=_named(reading, nodes),
+                master=master,
+                memory=budget,
             )
         elif node_files is not None and edge_files is not None:
             beyond_memory(
@@ -185,7 +207,8 @@ def memory_bytes(text: str | int) -> int:
     return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
-def _operator(operator: str | Operator) -> Operator:
+def as_operator(operator: str | Operator) -> Operator:
+    """An operator by its name, with one self-loop for each node; or the given one."""
     if isinstance(operator, Operator):
         return operator
     if operator not in OPERATORS:
