@@ -1,5 +1,7 @@
 """Is every file of a folder the one that was written? `run.json` holds their sha256, in other folders `files.json`.
 
+In a propagated folder `manifest.json` does.
+
 The document that holds them ends with the sha256 of itself. A file is struck out before it is replaced and recorded
 again when it is whole, so that a kill leaves at most a file that is not recorded. Hashes tell accidents, mix-ups and
 careless edits; they are no signature, and can't stop somebody who computes them again.
@@ -14,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from fairview.atomic import as_text, write_atomic
-from fairview.errors import InputError
+from fairview.errors import InputError, option
 
 OWN = "files.json"
 """Where the hashes are in a folder that is no run."""
@@ -55,8 +57,8 @@ def unsealed(content: bytes, name: str | Path) -> dict[str, Any]:
 
 def holder_of(folder: Path) -> Path:
     """The document that holds the hashes of a folder, or would hold them."""
-    run = folder / "run.json"
-    return run if run.exists() else folder / OWN
+    own = (folder / name for name in ("run.json", "manifest.json"))
+    return next((path for path in own if path.exists()), folder / OWN)
 
 
 def recorded(folder: str | Path) -> dict[str, str] | None:
@@ -158,6 +160,8 @@ def file_sha256(path: Path) -> str:
 def _change(folder: Path, changes: Mapping[str, str | None]) -> None:
     holder = holder_of(folder)
     document = _document(holder)
+    if document is not None and document.get("kind") == "propagated":
+        raise InputError(f"{folder}: is a propagated folder, which stays as it is. Use another {option('folder')}.")
     if document is None:
         if holder.exists() or not any(changes.values()):
             return

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from fairview.cli import options
+from fairview.cli.folders import graph_of_run, opened
 from fairview.cli.graphs import chosen_graph, hidden_columns
 from fairview.cli.output import Format, FormatOption, decimal, percent, print_json, print_table, printable
 from fairview.cli.reports import report_or_say_why_not
@@ -21,8 +22,14 @@ def audit(
     what: Annotated[
         str | None, typer.Argument(metavar="DATASET|RUN", help="A known dataset or a run folder; or give --nodes.")
     ] = None,
-    operator: Annotated[Literal["gcn", "mean", "sum"], typer.Option(help="How neighbours are averaged.")] = "gcn",
-    hops: Annotated[int, typer.Option(help="How far channels are propagated.", min=1, max=10)] = 2,
+    operator: Annotated[
+        Literal["gcn", "mean", "sum"] | None,
+        typer.Option(help="How neighbours are averaged [default: gcn, or the propagated folder's]."),
+    ] = None,
+    hops: Annotated[
+        int | None,
+        typer.Option(help="How far channels are propagated [default: 2, or the propagated folder's].", min=1, max=10),
+    ] = None,
     permutations: Annotated[int, typer.Option(help="Shuffles behind the p-values.", min=19)] = 500,
     no_probes: Annotated[
         bool, typer.Option("--no-probes", help="Leave out the probes, which take much of the time.")
@@ -37,12 +44,15 @@ def audit(
     ] = None,
     method: options.RunMethod = None,
     encoder: options.RunEncoder = None,
+    propagated: options.PropagatedFolder = None,
+    rows: options.LoadedRows = None,
     data_dir: options.DataDir = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
     """Say whether message passing reveals the sensitive attribute, in which columns, and which give the label away.
 
-    Of a run, the model is audited as well. A run on own tables needs the same --nodes and other options again.
+    Of a run, the model is audited as well. A run on own tables needs the same --nodes and other options again, one on a
+    propagated folder that folder. Such a folder holds no links: what needs them is undefined, and is named.
 
     Examples:
 
@@ -54,36 +64,62 @@ def audit(
 
         fairview audit bail-no-time --hidden TIME
 
+        fairview audit --propagated propagated --out audits/large
+
         fairview audit runs/german --format json
     """
     import fairview.leakage.graph_audit as audits
+    from fairview.leakage.folder_audit import audit_folder
+    from fairview.propagation.operators import Operator
     from fairview.runs.evidence import write_audit
 
     names = list(dict.fromkeys(hidden or ()))
-    tables["drop"] = list(dict.fromkeys([*(tables["drop"] or ()), *names])) or None
+    if propagated is None:
+        tables["drop"] = list(dict.fromkeys([*(tables["drop"] or ()), *names])) or None
     run = Path(what) if what is not None and (Path(what) / "run.json").is_file() else None
     if run is None and what is not None and (Path(what) / "seed-1").is_dir():
         raise InputError(f"{what}: holds several runs; audit one of them, such as {Path(what) / 'seed-1'}.")
+    whole = None
     if run is not None:
         from fairview.data.splits import with_default_split
         from fairview.runs.evidence import audit_run, run_graph
 
-        own_tables = tables["nodes"] is not None
-        graph = chosen_graph(None, data_dir, tables) if own_tables else run_graph(run, data_dir=data_dir)
+        if propagated is not None:
+            graph, whole = graph_of_run(run, propagated, rows, tables)
+        elif tables["nodes"] is not None:
+            graph = chosen_graph(None, data_dir, tables)
+        else:
+            graph = run_graph(run, data_dir=data_dir)
         (graph, _), model = with_default_split(graph), options.load_run(run, method, encoder)
+    elif propagated is not None:
+        whole = opened(propagated, what, tables)
     elif (what is None) == (tables["nodes"] is None):
-        raise InputError("give a known dataset, a run folder, or --nodes.")
+        raise InputError("give a known dataset, a run folder, --nodes, or --propagated.")
     else:
         graph = chosen_graph(what, data_dir, tables)
-    of_graph = audits.audit(
-        graph,
-        operator=operator,
-        hops=hops,
-        permutations=permutations,
-        probes=not no_probes,
-        hidden=hidden_columns(graph, names, data_dir, tables),
-        seed=seed,
-    )
+    if whole is not None:
+        if names:
+            raise InputError(
+                "--hidden: it needs the links themselves, and a propagated folder holds none; leave it out."
+            )
+        of_graph = audit_folder(
+            whole,
+            operator=None if operator is None else Operator(kind=operator),
+            hops=hops,
+            probes=not no_probes,
+            seed=seed,
+            sha256=None if run is None else graph.sha256,
+        )
+    else:
+        of_graph = audits.audit(
+            graph,
+            operator=operator,
+            hops=hops,
+            permutations=permutations,
+            probes=not no_probes,
+            hidden=hidden_columns(graph, names, data_dir, tables),
+            seed=seed,
+        )
     document, folder = of_graph.to_dict(), out or run
     if run is not None:
         document = audit_run(run, graph, model=model, of_graph=of_graph, probes=not no_probes, seed=seed, out=out)
@@ -115,7 +151,8 @@ def print_audit(document: dict[str, Any]) -> None:
         [group["group"], group["nodes"], percent(group["homophily"]), decimal(group["mean_degree"], 1)]
         for group in document["homophily_by_group"]
     ]
-    print_table(f"Groups by {sensitive}", ["group", "nodes", "links within %", "mean degree"], rows)
+    if rows:
+        print_table(f"Groups by {sensitive}", ["group", "nodes", "links within %", "mean degree"], rows)
     probes = [
         [probe["on"], probe["probe"], decimal(probe["auc"]), f"{decimal(probe['low'])} to {decimal(probe['high'])}"]
         for probe in document["probe"]
@@ -143,7 +180,7 @@ def _print_channels(document: dict[str, Any]) -> None:
             _remark(channel),
             *(decimal(value) for value in channel["correlation"]),
             *channel["rank"],
-            decimal(channel["p_value"][0]),
+            decimal(channel["p_value"][0]) if channel["p_value"] else "-",
             decimal(min(channel["leak_p_value"])) if channel["leak_p_value"] else "-",
         ]
         for label, channel in strongest(document["channels"])

@@ -31,28 +31,38 @@ def _similarity(
     return SimilarityThreshold(threshold=threshold)
 
 
+def reading_of(tables: TableOptions) -> dict[str, Any]:
+    """How the tables are to be read, as `read_graph` takes it, but for similarity rules."""
+    names = {"feature": "features", "missing_value": "missing_values"}
+    lists = ("drop", "categorical", "missing_value", "unlabelled")
+    elsewhere = ("nodes", "edges", "neighbours", "threshold", "similarity_with_sensitive")
+    reading = {names.get(name, name): value for name, value in tables.items() if name not in elsewhere}
+    reading |= {names.get(name, name): tables[name] or () for name in lists}
+    return reading | {"features": tables["feature"] or None}
+
+
 def own_graph(tables: TableOptions) -> NodeGraph:
     """Own tables, as the options of the command line describe them."""
     from fairview.data.tables.read import read_graph
 
-    arguments = dict(tables)
     return read_graph(
-        features=arguments.pop("feature") or None,
-        drop=arguments.pop("drop") or (),
-        categorical=arguments.pop("categorical") or (),
-        missing_values=arguments.pop("missing_value") or (),
-        unlabelled=arguments.pop("unlabelled") or (),
-        similarity=_similarity(arguments["edges"], arguments.pop("neighbours"), arguments.pop("threshold")),
-        **arguments,
+        tables["nodes"],
+        tables["edges"],
+        similarity=_similarity(tables["edges"], tables["neighbours"], tables["threshold"]),
+        similarity_with_sensitive=tables["similarity_with_sensitive"],
+        **reading_of(tables),
     )
 
 
-def chosen_graph(dataset: str | None, data_dir: Path | None, tables: TableOptions) -> NodeGraph:
-    """The dataset or the own tables."""
+def chosen_graph(
+    dataset: str | None, data_dir: Path | None, tables: TableOptions, *, or_folder: bool = False
+) -> NodeGraph:
+    """The dataset or the own tables; `or_folder` where the command takes a propagated folder, too."""
     from fairview.data.datasets import load_dataset
 
     if (dataset is None) == (tables["nodes"] is None):
-        raise InputError("give either a known dataset or --nodes.")
+        one = "a known dataset, --nodes or --propagated" if or_folder else "either a known dataset or --nodes"
+        raise InputError(f"give {one}.")
     if dataset is not None:
         return load_dataset(dataset, data_dir=data_dir)
     if tables["label"] is None or tables["sensitive"] is None:

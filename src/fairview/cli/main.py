@@ -10,7 +10,22 @@ from typing import Annotated, NoReturn
 import typer
 
 from fairview._version import __version__
-from fairview.cli import audit, check, compare, datasets, demo, env, paper, predict, report, speed, train, tune, verify
+from fairview.cli import (
+    audit,
+    check,
+    compare,
+    datasets,
+    demo,
+    env,
+    paper,
+    predict,
+    propagate,
+    report,
+    speed,
+    train,
+    tune,
+    verify,
+)
 from fairview.cli.given_once import GivenOnce
 from fairview.cli.output import never_fail_to_print, printable
 from fairview.cli.streams import outlive_readers
@@ -30,6 +45,7 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("datasets")(datasets.datasets)
 app.command("check")(check.check)
+app.command("propagate")(propagate.propagate)
 app.command("train")(train.train)
 app.command("tune")(tune.tune)
 app.command("predict")(predict.predict)

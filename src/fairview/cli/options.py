@@ -25,7 +25,7 @@ _edges = functools.partial(typer.Option, rich_help_panel="Edges")
 
 _NODES = _tables(help="Table of nodes: CSV (also .gz) or Parquet, with a header.")
 
-Nodes = Annotated[Path, _NODES]
+OptionalNodes = Annotated[Path | None, _NODES]
 Edges = Annotated[
     Path | None,
     _tables(help="Table of edges, or an edge list separated by blanks or tabs. Without it, similar nodes are linked."),
@@ -99,6 +99,15 @@ def import_from_here(*specs: str | None) -> None:
 DataDir = Annotated[
     Path | None,
     typer.Option(help="Folder with the datasets' files [default: $FAIRVIEW_DATA, then the user cache]."),
+]
+
+PropagatedFolder = Annotated[
+    Path | None,
+    _tables("--propagated", metavar="DIR", help="A folder that `fairview propagate` wrote, in place of tables."),
+]
+LoadedRows = Annotated[
+    int | None,
+    _tables("--rows", help="With --propagated: nodes to load at most [default: 2,000,000].", min=1000),
 ]
 
 TableOptions = dict[str, Any]
@@ -188,6 +197,14 @@ def with_table_options(*, required: bool) -> Callable[[Callable[..., None]], Cal
         return run
 
     return decorate
+
+
+def given(tables: TableOptions) -> list[str]:
+    """The flags of own tables that are not at their defaults."""
+    described = inspect.signature(_described).parameters
+    return [
+        f"--{name.replace('_', '-')}" for name, value in tables.items() if value not in (described[name].default, [])
+    ]
 
 
 def names(text: str) -> tuple[str, ...]:

@@ -16,8 +16,10 @@ from fairview.errors import InputError
 
 def predict(
     run: Annotated[Path, typer.Argument(help="A run folder.")],
-    nodes: options.Nodes,
-    out: Annotated[Path, typer.Option(help="CSV file to write: id, score, prediction.")] = Path("predictions.csv"),
+    nodes: options.OptionalNodes = None,
+    out: Annotated[
+        Path, typer.Option(help="File to write: id, score, prediction. CSV, or Parquet with --propagated.")
+    ] = Path("predictions.csv"),
     edges: options.Edges = None,
     separator: options.Separator = None,
     encoding: options.Encoding = "utf-8",
@@ -28,6 +30,7 @@ def predict(
     drop_unknown: options.DropUnknown = False,
     method: options.RunMethod = None,
     encoder: options.RunEncoder = None,
+    propagated: options.PropagatedFolder = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
     """Predict new nodes: columns are matched by name, and treated as the training table was.
@@ -36,11 +39,16 @@ def predict(
     it had one. Weights of links are read from the column that the training used, if it used one. A model that needs
     each node's sensitive group, such as group-thresholds, needs that column, too.
 
+    With --propagated, all nodes of a folder are scored some at a time, into Parquet, or CSV if --out ends in .csv. The
+    folder of new people is made with `fairview propagate --like RUN`.
+
     Examples:
 
         fairview predict runs/own --nodes new.csv --edges new_links.csv --out predictions.csv
 
         fairview predict runs/own --nodes new.parquet --format json
+
+        fairview predict runs/large --propagated new --out scores.parquet
     """
     from fairview.atomic import write_atomic
     from fairview.data.tables.read import read_graph
@@ -48,6 +56,14 @@ def predict(
     from fairview.runs.run import predictions
 
     model = options.load_run(run, method, encoder)
+    if propagated is not None:
+        from fairview.cli.folders import predict_folder
+
+        beside = (nodes, edges, separator, source, target, directed, edge_weight, drop_unknown)
+        predict_folder(model, run, propagated, out, format, beside)
+        return
+    if nodes is None:
+        raise InputError("give --nodes or --propagated.")
     recipe = model.facts().recipe
     if recipe is None:
         raise InputError(f"{run}: the model was not trained on a table, so it can't read one; use it from Python.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fairview.cli import options
-from fairview.cli.graphs import chosen_graph
+from fairview.cli.folders import graph_to_train_on, sampled_adversary
 from fairview.cli.interrupts import terminable
 from fairview.cli.output import Format, FormatOption, metric_columns, percent, print_json, print_table, printable
 from fairview.cli.reports import NoReport, report_runs
@@ -19,6 +19,7 @@ from fairview.progress import Update, track_live
 if TYPE_CHECKING:
     from fairview.data.graph import NodeGraph
     from fairview.methods.registry import MethodEntry
+    from fairview.propagation.folder import Propagated
     from fairview.runs.run import EpochNotice
     from fairview.training.loop import Progress as TrainingProgress
 
@@ -29,7 +30,7 @@ Maker = Callable[[int], Any]
 @options.with_table_options(required=False)
 def train(
     tables: options.TableOptions,
-    dataset: Annotated[str | None, typer.Argument(help="A known dataset; or give --nodes.")] = None,
+    dataset: Annotated[str | None, typer.Argument(help="A known dataset; or give --nodes or --propagated.")] = None,
     method: options.MethodOption = "fairvgnn",
     encoder: options.EncoderOption = "gcn",
     preset: Annotated[
@@ -44,6 +45,8 @@ def train(
     out: Annotated[Path, typer.Option(help="The run folder to write.")] = Path("runs/latest"),
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an unfinished run.")] = False,
     no_report: NoReport = False,
+    propagated: options.PropagatedFolder = None,
+    rows: options.LoadedRows = None,
     data_dir: options.DataDir = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
@@ -68,6 +71,8 @@ def train(
 
         fairview train german --set epochs=50 --set clamp_threshold=0.5 --out runs/short
 
+        fairview train --propagated propagated --out runs/large
+
         fairview train german --method mypackage.mymodule:MyMethod --out runs/mine
     """
     from fairview.data.few import few_nodes
@@ -78,19 +83,21 @@ def train(
 
     options.import_from_here(method, encoder)
     entry = resolve_method(method)
-    graph = chosen_graph(dataset, data_dir, tables)
-    make = _maker(entry, encoder, preset, dataset, setting or [], graph)
+    graph, whole = graph_to_train_on(dataset, data_dir, tables, propagated, rows)
+    changes = [*(setting or []), *(sampled_adversary(entry, setting or [], graph) if whole else [])]
+    make = _maker(entry, encoder, preset, dataset, changes, graph)
     for warning in few_nodes(with_default_split(graph)[0]):
         typer.echo(f"warning: {printable(warning)}", err=True)
     with terminable(f"what is finished is kept; go on with --resume --out {out}"), folder_lock(out):
         if seeds is None:
             with track_live(f"{entry.words} on {graph.provenance.source}") as update:
-                result = train_run(make(seed), graph, out, resume=resume, notice=_live(update))
+                result = train_run(make(seed), graph, out, resume=resume, notice=_live(update), whole=whole)
         else:
-            result = _several(make, graph, out, seeds, resume)
+            result = _several(make, graph, out, seeds, resume, whole)
         if not no_report and not result["interrupted"]:
             folders = [out] if seeds is None else [out / f"seed-{number}" for number in range(1, seeds + 1)]
-            report = report_runs(folders, graph, _loader(entry, encoder), together=None if seeds is None else out)
+            together = None if seeds is None else out
+            report = report_runs(folders, graph, _loader(entry, encoder), together=together, whole=whole)
             result |= {} if report is None else {"report": str(report)}
     if format is Format.JSON:
         print_json(result)
@@ -101,14 +108,18 @@ def train(
         raise typer.Exit(130)
 
 
-def _several(make: Maker, graph: NodeGraph, out: Path, seeds: int, resume: bool) -> dict[str, Any]:
+def _several(
+    make: Maker, graph: NodeGraph, out: Path, seeds: int, resume: bool, whole: Propagated | None
+) -> dict[str, Any]:
     from fairview.metrics.intervals import FEW
     from fairview.progress import track
     from fairview.runs.run import summarise_seeds
     from fairview.runs.seeds import train_seeds
 
     with track(f"{seeds} seeds", total=seeds) as advance:
-        runs = train_seeds(make, graph, out, seeds=range(1, seeds + 1), resume=resume, done=lambda _: advance(1))
+        runs = train_seeds(
+            make, graph, out, seeds=range(1, seeds + 1), resume=resume, done=lambda _: advance(1), whole=whole
+        )
     seconds = {"train": sum(run["seconds"].get("train", 0.0) for run in runs)}
     notes = list(dict.fromkeys(note for run in runs for note in run["notes"]))
     if 1 < seeds < FEW:
@@ -167,15 +178,17 @@ def _print_result(words: str, graph: NodeGraph, result: dict[str, Any], *, sever
     from fairview.data.splits import with_default_split
     from fairview.methods.constant import Constant
     from fairview.methods.evaluate import evaluate
+    from fairview.runs.run import sample_notes
 
     graph, _ = with_default_split(graph)
     columns = metric_columns()
     rows = []
     for split, metrics in result["metrics"].items():
-        majority = evaluate(Constant().fit(graph), graph, split=split)
         cells = [_mean_and_std(metrics, name) if several else percent(metrics.get(name)) for name in columns]
         rows.append([split, words, *cells])
-        rows.append([split, "majority answer", *(percent(majority[name]) for name in columns)])
+        if not sample_notes(graph):  # the metrics are those of more nodes than the graph holds
+            majority = evaluate(Constant().fit(graph), graph, split=split)
+            rows.append([split, "majority answer", *(percent(majority[name]) for name in columns)])
     need = ["The model needs each node's sensitive group at prediction."] if result["group_at_prediction"] else []
     caption = "\n".join(["Percent. Gaps: 0 means equal.", *need, *result["notes"]])
     print_table(str(graph.provenance.source), ["split", "method", *columns.values()], rows, caption=caption)

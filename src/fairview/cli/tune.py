@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from fairview.cli import options
-from fairview.cli.graphs import chosen_graph
+from fairview.cli.folders import graph_to_tune_on
 from fairview.cli.interrupts import terminable
 from fairview.cli.output import Format, FormatOption, metric_columns, percent, print_json, print_table, printable
 from fairview.cli.reports import report_or_say_why_not
@@ -67,6 +67,8 @@ def tune(
     out: Annotated[Path, typer.Option(help="The folder to write.")] = Path("tuned/latest"),
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted search.")] = False,
     no_report: Annotated[bool, typer.Option("--no-report", help="Leave out the HTML report.")] = False,
+    propagated: options.PropagatedFolder = None,
+    rows: options.LoadedRows = None,
     data_dir: options.DataDir = None,
     format: FormatOption = Format.TABLE,
 ) -> None:
@@ -86,13 +88,15 @@ def tune(
 
         fairview tune german --out tuned/frontier
 
+        fairview tune --propagated propagated --max-gap 0.05 --out tuned/large
+
         fairview tune bail-no-time --max-gap 0.05 --methods parity,vanilla,fairvgnn --minutes 10 --workers 2
     """
     from fairview.tuning.tune import tune as run_tuning
 
     limits = _limits(max_gap, gap or [])
     options.import_from_here(methods, encoders)
-    graph = chosen_graph(dataset, data_dir, tables)
+    graph = graph_to_tune_on(dataset, data_dir, tables, propagated, rows)
     kept = f"finished models are kept; go on with --resume --out {out}"
     with terminable(kept), _follow(f"Tuning on {graph.provenance.source}") as notice:
         tuning = run_tuning(

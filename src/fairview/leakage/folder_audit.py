@@ -1,4 +1,4 @@
-"""What does a propagated folder say about leaks? Correlations of all nodes, probes of a sample; not what needs links."""
+"""What does a propagated folder say about leaks? Correlations of all nodes, probes of a sample, and nothing on links."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from fairview.undefined import Metric, Undefined
 
 Array = npt.NDArray[np.float64]
 
-NO_LINKS = "it needs the links themselves, and a propagated folder holds none"
+NO_LINKS = "needs the links themselves, and a propagated folder holds none"
 
 
 def audit_folder(
@@ -57,7 +57,7 @@ def audit_folder(
     facts = propagated.facts
     require_seed(seed)
     if hidden:
-        raise InputError(f"hidden: {NO_LINKS}. Audit the tables themselves, or leave the hidden columns out.")
+        raise InputError(f"hidden: it {NO_LINKS}. Audit the tables themselves, or leave the hidden columns out.")
     if operator is not None and operator != facts.operator:
         raise InputError(
             f"operator: '{operator.kind}'; the folder was made with '{facts.operator.kind}' and "
@@ -65,14 +65,14 @@ def audit_folder(
             f"{command('propagate', operator=operator.kind)}."
         )
     hops = facts.hops if hops is None else require_whole(hops, "hops", least=0, most=facts.hops)
-    undefined: dict[str, str] = dict.fromkeys(("degree_correlation", "homophily_by_group"), NO_LINKS)
+    undefined: dict[str, str] = dict.fromkeys(("degree_correlation", "homophily_by_group"), f"it {NO_LINKS}")
     try:
         places = codes_without_gaps(facts.group_sizes, facts.sensitive_name)
     except InputError as error:
         places = None
         undefined |= dict.fromkeys(("correlation", "leaking", "probe"), str(error))
     else:
-        undefined |= dict.fromkeys(("leaking", "intervals"), f"the permutation test: {NO_LINKS}")
+        undefined |= dict.fromkeys(("leaking", "intervals"), f"the permutation test {NO_LINKS}")
     correlation = None if places is None else folder_correlation(propagated, places, hops)
     probed: list[ProbeFinding] = []
     notes: list[str] = []
@@ -97,7 +97,7 @@ def audit_folder(
         operator=facts.operator.kind,
         self_loops=facts.operator.self_loops,
         hops=hops,
-        rule=f"No channel is tested: {NO_LINKS}.",
+        rule=f"No channel is tested: the permutation test {NO_LINKS}.",
         level=None,
         permutations=None,
         channels=_channels(propagated, correlation, hops),

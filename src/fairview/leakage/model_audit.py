@@ -13,6 +13,7 @@ from torch import nn
 from fairview.arguments import require_seed
 from fairview.data.graph import NodeGraph
 from fairview.data.graph_argument import require_graph
+from fairview.data.stored_links import StoredLinks
 from fairview.errors import InputError, quoted
 from fairview.isolation import isolated
 from fairview.leakage.json_record import json_record
@@ -190,6 +191,10 @@ def audit_model(
     keep, keep_notes = _keep(model, graph)
     readable, readable_notes = _representations(model, plain, graph, seed) if probes else ((), [])
     nobody = evaluation.group_unknown
+    links = graph.adjacency
+    part = []
+    if isinstance(links, StoredLinks) and links.sampled:
+        part = [f"The model was audited on {graph.num_nodes:,} of the folder's {links.nodes:,} nodes."]
     unknown = [f"Without a known group, and in no group's numbers: {nobody:,}."] if nobody else []
     return ModelAudit(
         method=method,
@@ -206,7 +211,7 @@ def audit_model(
         calibration=tuple(calibration(group, labels[those], scores[those]) for group, those in members),
         roc=tuple(roc(group, labels[those], scores[those], seed=seed) for group, those in members),
         thresholds=threshold_curve(labels, scores, codes=codes, groups=graph.groups, chosen=threshold, seed=seed),
-        notes=(*unknown, *keep_notes, *readable_notes),
+        notes=(*part, *unknown, *keep_notes, *readable_notes),
     )
 
 

@@ -6,6 +6,7 @@ The scores are computed some nodes at a time. Only those of the split's labelled
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -51,14 +52,15 @@ def evaluate_folder(
     if not intervals or len(scores) <= MOST_RESAMPLED:
         return evaluator(scores, intervals=intervals)
     evaluation = evaluator(scores)
-    few = count_intervals(evaluation.counts, evaluation.metrics, evaluation.groups)
+    few = count_intervals(evaluation.counts, evaluation.metrics, propagated.facts.groups)
     left_out = Undefined(f"it is not resampled over more than {MOST_RESAMPLED:,} nodes")
     return dataclasses.replace(evaluation, intervals={**few, "auc": left_out})
 
 
 def folder_scores(model: Method, propagated: Propagated, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     """The scores of some nodes, by row number, ascending."""
-    pieces, start = [np.empty(0)], 0
+    pieces: list[npt.NDArray[np.floating[Any]]] = [np.empty(0)]
+    start = 0
     with track("Predicting", total=propagated.num_nodes) as advance:
         for frame in propagated.frames(rows=200_000):
             inside = rows[np.searchsorted(rows, start) : np.searchsorted(rows, start + frame.height)] - start

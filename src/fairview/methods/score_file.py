@@ -1,4 +1,4 @@
-"""How are the scores of a whole propagated folder written? Some nodes at a time, into one file that appears when whole."""
+"""How are the scores of a propagated folder written? Some nodes at a time, into one file that appears when whole."""
 
 from __future__ import annotations
 

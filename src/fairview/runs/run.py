@@ -93,8 +93,8 @@ def sample_notes(graph: NodeGraph) -> tuple[str, ...]:
     if not isinstance(links, StoredLinks) or not links.sampled:
         return ()
     return (
-        f"Trained on {graph.num_nodes:,} of the folder's {links.nodes:,} nodes; predictions.csv holds these. The metrics "
-        "are those of all labelled nodes.",
+        f"Trained on {graph.num_nodes:,} of the folder's {links.nodes:,} nodes; predictions.csv holds these. The "
+        "metrics are those of all labelled nodes.",
     )
 
 
@@ -161,14 +161,16 @@ def write_run(
     return {"run": str(folder), "metrics": metrics} | facts
 
 
-def run_metrics(model: Estimator, graph: NodeGraph, whole: Propagated | None = None) -> dict[str, dict[str, Any]]:
-    """The metrics on val and test, with intervals; of a graph that is a sample, those of the whole folder."""
+def run_metrics(
+    model: Estimator, graph: NodeGraph, whole: Propagated | None = None, *, intervals: bool = True
+) -> dict[str, dict[str, Any]]:
+    """The metrics on val and test; of a graph that is a sample, those of the whole folder."""
     splits = [split for split in ("val", "test") if split in graph.splits]
     if whole is None or whole.num_nodes == graph.num_nodes:
-        return {split: evaluate(model, graph, split=split, intervals=True).to_dict() for split in splits}
+        return {split: evaluate(model, graph, split=split, intervals=intervals).to_dict() for split in splits}
     labelled = labelled_rows(whole)
     return {
-        split: evaluate_folder(model, whole, split=split, intervals=True, labelled=labelled).to_dict()
+        split: evaluate_folder(model, whole, split=split, intervals=intervals, labelled=labelled).to_dict()
         for split in splits
         if split in labelled.names
     }

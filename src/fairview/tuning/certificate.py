@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from fairview._version import __version__
 from fairview.data.graph import NodeGraph
+from fairview.data.stored_links import StoredLinks
 from fairview.errors import InputError
 from fairview.methods.estimator import Estimator
 from fairview.methods.model_files import load_model
@@ -58,9 +59,20 @@ def conditions(holdout: Holdout, population: str) -> list[str]:
         "the val split and from the nodes in no split; if the val split was not drawn at random, it does not hold.",
         where,
         "It holds for this model file with this threshold. Refitting, another threshold, or calibration voids it.",
+        *_sample_condition(graph),
         *([f"The group of {unknown:,} nodes is not known; it does not speak of them."] if unknown else []),
         *([f"It does not speak of the {left:,} nodes without a label: none could certify."] if left else []),
         "The limit was set before anybody looked. A limit that is chosen after looking at the results is not covered.",
+    ]
+
+
+def _sample_condition(graph: NodeGraph) -> list[str]:
+    links = graph.adjacency
+    if not isinstance(links, StoredLinks) or not links.sampled:
+        return []
+    return [
+        f"This graph is {graph.num_nodes:,} of the {links.nodes:,} nodes of a propagated folder, drawn uniformly. It "
+        "speaks of the others as of new nodes."
     ]
 
 
@@ -89,6 +101,7 @@ def certificate(
         order: its place in the sequence of the tests, from 1.
         candidates: how many there were to choose from.
     """
+    links = holdout.graph.adjacency
     return {
         "kind": "certificate",
         "version": 1,
@@ -96,6 +109,7 @@ def certificate(
         "limits": [as_json(test, confidence) | {"groups": _groups(test.samples, holdout.graph)} for test in tests],
         "model_sha256": model_sha256,
         "graph_sha256": holdout.graph.sha256,
+        **({"propagated_sha256": links.folder_sha256} if isinstance(links, StoredLinks) else {}),
         "nodes_sha256": nodes_sha256(holdout),
         "seed": seed,
         "threshold": threshold,

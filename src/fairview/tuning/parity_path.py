@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Any, Literal
 
+from fairview.data.stored_links import StoredLinks
 from fairview.methods.parity import Parity
 from fairview.tuning.holdout import Holdout
 from fairview.tuning.limits import Limit
@@ -38,9 +39,10 @@ def parity_path(
     zero: dict[str, Any] = dict.fromkeys(
         ("statistical_parity_weight", "equal_opportunity_weight", "equalized_odds_weight"), 0.0
     )
-    prepared = {basis: Parity(basis=basis, hops=max(HOPS), seed=seed).prepare(holdout.design) for basis in BASES}
+    tried = (0,) if isinstance(holdout.graph.adjacency, StoredLinks) else HOPS  # splines propagate along links only
+    prepared = {basis: Parity(basis=basis, hops=max(tried), seed=seed).prepare(holdout.design) for basis in BASES}
     plain: list[Trial] = []
-    for basis, hops, l2 in product(BASES, HOPS, L2):
+    for basis, hops, l2 in product(BASES, tried, L2):
         start = time.perf_counter()
         settings: dict[str, Any] = {"basis": basis, "hops": hops, "l2": l2}
         model = Parity(**settings, seed=seed, **zero).fit(holdout.design, prepared=prepared[basis])
@@ -48,7 +50,7 @@ def parity_path(
         seconds = time.perf_counter() - start
         plain.append(finished(model, "parity", settings, holdout, seconds, prepared=prepared[basis]))
         advance(1)
-    for hops in HOPS:
+    for hops in tried:
         of_hops = [trial for trial in plain if trial.settings["hops"] == hops]
         best = max(of_hops, key=lambda trial: trial.auc(holdout.graph.labels, holdout.tuning))
         yield best

@@ -7,6 +7,7 @@ from typing import Any
 
 from fairview.arguments import require_number, require_seed, require_whole
 from fairview.data.graph import NodeGraph
+from fairview.data.stored_links import StoredLinks
 from fairview.errors import InputError, Problems, option
 from fairview.groups import UNKNOWN
 from fairview.methods.contract import check_trainable
@@ -76,6 +77,8 @@ def checked_request(
 
 def encoders_for(encoders: Any, graph: NodeGraph) -> list[Encoder]:
     """The encoders that were named; by default those that a graph of this size can afford."""
+    if encoders is None and isinstance(graph.adjacency, StoredLinks):  # SAGE would need the links
+        return [{"gcn": "gcn", "sum": "gin"}.get(graph.adjacency.kind, "mlp")]
     if encoders is None:
         return ["gcn", "sage"] if graph.num_edges <= _MANY_LINKS else ["gcn"]
     return list(encoders) if isinstance(encoders, list | tuple) else [encoders]
@@ -99,9 +102,15 @@ def _check_method(entry: MethodEntry, group_at_prediction: bool) -> None:
         )
 
 
-def check_graph(graph: NodeGraph) -> None:
+def check_graph(graph: NodeGraph, population: str) -> None:
     """A split that chooses and certifies, and groups that are known for most of it."""
     check_trainable(graph)
+    links = graph.adjacency
+    if population == "graph" and isinstance(links, StoredLinks) and links.sampled:
+        raise InputError(
+            f"{option('population')}: 'graph' counts all nodes; {graph.num_nodes:,} of {links.nodes:,} were loaded. "
+            f"Use 'new', or load all of them ({option('rows', links.nodes)})."
+        )
     val = graph.split("val") & graph.labelled
     known = int((graph.sensitive[val] != UNKNOWN).sum())
     if 2 * known < int(val.sum()):

@@ -27,6 +27,8 @@ from fairview.locks import folder_lock
 from fairview.methods.encoder_spec import Encoder, encoder_entry
 from fairview.methods.registry import MethodEntry
 from fairview.progress import track_live
+from fairview.propagation.folder import Propagated
+from fairview.propagation.sampling import uniform_sample
 from fairview.tuning.decision import decide
 from fairview.tuning.folder import begin, check_undecided, write_chosen, write_decision
 from fairview.tuning.holdout import check_certifiable, hold_out
@@ -45,7 +47,7 @@ Notice = Callable[[int, int, str], None]
 
 @isolated()
 def tune(
-    graph: NodeGraph,
+    graph: NodeGraph | Propagated,
     *,
     max_gap: float | Mapping[str, float] | None = None,
     gaps: Sequence[str] | str | None = None,
@@ -71,7 +73,8 @@ def tune(
     is above the limit is at most 1 - confidence.
 
     Args:
-        graph: with the splits `train` and `val`; without any, a stratified split is drawn.
+        graph: with the splits `train` and `val`; without any, a stratified split is drawn. Of a propagated folder that
+            is too large, nodes are drawn uniformly from all.
         max_gap: the largest gap that is accepted, a fraction: 0.05 is 5 points. A mapping has a limit for each gap.
             None chooses no model by a limit: the frontier is shown, and its knee is taken.
         gaps: `statistical_parity` (default), `equal_opportunity`, `equalized_odds`; all must keep the limit.
@@ -103,6 +106,8 @@ def tune(
         (2000, 2)
     """
     end_if_still_starting()
+    if isinstance(graph, Propagated):
+        graph = uniform_sample(graph)
     require_graph(graph, "tune")
     begun = time.perf_counter()
     methods = [methods] if isinstance(methods, str | type) else list(methods)
@@ -122,7 +127,7 @@ def tune(
         seed,
     )
     graph, split_notes = with_default_split(graph)
-    check_graph(graph)
+    check_graph(graph, population)
     holdout = hold_out(graph, seed=seed)
     check_certifiable(holdout, limits)
     asked = {

@@ -84,11 +84,20 @@ def against_metrics(found: Predictions, metrics: Mapping[str, Mapping[str, Any]]
             continue
         again = evaluate_scores(found.positive.astype(np.float64), graph, split=split).to_dict()
         again["auc"] = evaluate_scores(found.scores, graph, split=split).to_dict()["auc"]
+        yield from compared({split: told}, {split: again})
+
+
+def compared(metrics: Mapping[str, Mapping[str, Any]], again: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Metrics as they are told and as they were made again, by split."""
+    for split, told in metrics.items():
+        if split not in again:
+            yield f"metrics.json: the data has no split '{split}'."
+            continue
         for name in METRICS:
-            if name in told and not _same(told[name], again[name]):
-                was, now = _shown(told[name]), _shown(again[name])
+            if name in told and not _same(told[name], again[split][name]):
+                was, now = _shown(told[name]), _shown(again[split][name])
                 yield f"metrics.json: {split}: {name} is {was}; the predictions give {now}."
-        if told.get("groups", again["groups"]) != again["groups"]:
+        if told.get("groups", again[split]["groups"]) != again[split]["groups"]:
             yield f"metrics.json: {split}: the counts of the groups are not those that the predictions give."
 
 

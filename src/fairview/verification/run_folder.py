@@ -9,8 +9,10 @@ from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
 from fairview.manifest import mismatches, recorded
 from fairview.methods.estimator import Estimator
+from fairview.propagation.folder import Propagated
 from fairview.report.folder import read_folder
 from fairview.runs.finished import FILES, read_metrics, read_record
+from fairview.runs.run import run_metrics, sample_notes
 from fairview.tuning.certificate import NAME, check_certificate
 from fairview.verification import predictions
 from fairview.verification.findings import Findings
@@ -18,7 +20,9 @@ from fairview.verification.findings import Findings
 Loader = Callable[[Path], Estimator]
 
 
-def check_run(folder: Path, graph: NodeGraph | None, load: Loader, findings: Findings) -> None:
+def check_run(
+    folder: Path, graph: NodeGraph | None, load: Loader, findings: Findings, whole: Propagated | None = None
+) -> None:
     """Everything that can be said about a run folder; or about the model files alone, where there is no run."""
     model, before = None, len(findings.problems)
     if (folder / "run.json").exists() or (folder / "metrics.json").exists():
@@ -29,7 +33,7 @@ def check_run(folder: Path, graph: NodeGraph | None, load: Loader, findings: Fin
         with findings.collecting():
             model = load(folder)
     if sound and (folder / "run.json").exists():
-        _check_numbers(folder, graph, model, findings)
+        _check_numbers(folder, graph, model, findings, whole)
     if (folder / NAME).exists():
         findings.looked_at([NAME])
         findings.recounted = graph is not None and model is not None
@@ -57,7 +61,9 @@ def _check_files(folder: Path, findings: Findings) -> None:
         findings.looked_at(name for name in ("run.json", "metrics.json", "history.jsonl") if (folder / name).exists())
 
 
-def _check_numbers(folder: Path, graph: NodeGraph | None, model: Estimator | None, findings: Findings) -> None:
+def _check_numbers(
+    folder: Path, graph: NodeGraph | None, model: Estimator | None, findings: Findings, whole: Propagated | None
+) -> None:
     with findings.collecting():
         record, metrics = read_record(folder), read_metrics(folder)
         if graph is not None:
@@ -73,7 +79,13 @@ def _check_numbers(folder: Path, graph: NodeGraph | None, model: Estimator | Non
         if isinstance(threshold, int | float):
             findings.add(predictions.against_threshold(found, threshold))
         if graph is not None:
-            findings.add(predictions.against_metrics(found, metrics, graph))
-            findings.recomputed = True
+            if not sample_notes(graph):
+                findings.add(predictions.against_metrics(found, metrics, graph))
+                findings.recomputed = True
+            elif whole is not None and model is not None:
+                findings.add(predictions.compared(metrics, run_metrics(model, graph, whole, intervals=False)))
+                findings.recomputed = True
+            else:
+                findings.note("metrics.json: is of all nodes of a propagated folder, which is not given.")
             if model is not None:
                 findings.add(predictions.against_model(found, model, graph))

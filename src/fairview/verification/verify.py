@@ -15,9 +15,11 @@ from fairview.isolation import isolated
 from fairview.manifest import mismatches
 from fairview.methods.encoder_spec import Encoder
 from fairview.methods.model_files import load_model
+from fairview.propagation.folder import Propagated
 from fairview.report.folder import read_folder
 from fairview.verification.comparison_folder import check_comparison
 from fairview.verification.findings import Findings
+from fairview.verification.propagated_folder import check_propagated
 from fairview.verification.run_folder import Loader, check_run
 from fairview.verification.tuning_folder import check_tuning
 
@@ -54,8 +56,9 @@ def verify(
     *,
     method: type | None = None,
     encoder: Encoder | None = None,
+    whole: Propagated | None = None,
 ) -> Verification:
-    """Check a folder of a run, several seeds, an audit, a comparison or a tuning, whole.
+    """Check a folder of a run, several seeds, an audit, a comparison or a tuning, or a propagated folder, whole.
 
     Every recorded file is compared with its sha256. Then follows what can be computed again: predictions from the
     threshold, a comparison's tables from its journal, a certificate from its counts.
@@ -66,6 +69,7 @@ def verify(
             tuning's decision and certificate from the models that it tried.
         method: for a model of a class of your own that is not registered, that class.
         encoder: for a model with a module of your own, as in `load_model`.
+        whole: the propagated folder that the graph was loaded from: the metrics of a run on a sample are those of all.
 
     Raises:
         InputError: there is nothing in the folder that could be checked.
@@ -74,20 +78,22 @@ def verify(
     if graph is not None:
         require_graph(graph, "verify")
     load = partial(load_model, method=method, encoder=encoder)
-    if (folder / "tune.json").exists():
+    if (folder / "manifest.json").exists():
+        check_propagated(folder, found)
+    elif (folder / "tune.json").exists():
         check_tuning(folder, graph, load, found)
     elif any((folder / name).exists() for name in ("run.json", "metrics.json", "model.json")):
-        check_run(folder, graph, load, found)
+        check_run(folder, graph, load, found, whole)
     elif (folder / "journal.jsonl").exists() or (folder / "summary.json").exists():
         check_comparison(folder, graph, found)
     elif seeds := sorted(path for path in folder.glob("seed-*") if path.is_dir()):
-        _check_seeds(folder, seeds, graph, load, found)
+        _check_seeds(folder, seeds, graph, load, found, whole)
     elif (folder / "audit.json").exists():
         _check_audit(folder, found)
     else:
         raise InputError(
             f"{folder}: nothing to verify. Looked for run.json or model.json (a run), seed-* (several), audit.json (an "
-            "audit), summary.json (a comparison) and tune.json (a tuning)."
+            "audit), summary.json (a comparison), tune.json (a tuning) and manifest.json (a propagated folder)."
         )
     return Verification(
         not found.problems, tuple(found.problems), tuple(found.checked), found.recounted, found.recomputed,
@@ -95,10 +101,17 @@ def verify(
     )  # fmt: skip
 
 
-def _check_seeds(folder: Path, seeds: list[Path], graph: NodeGraph | None, load: Loader, found: Findings) -> None:
+def _check_seeds(
+    folder: Path,
+    seeds: list[Path],
+    graph: NodeGraph | None,
+    load: Loader,
+    found: Findings,
+    whole: Propagated | None,
+) -> None:
     for path in seeds:
         inner = found.inside(path.name)
-        check_run(path, graph, load, inner)
+        check_run(path, graph, load, inner, whole)
         found.absorb(inner)
     lost = [f"seed-{n}" for n in range(1, len(seeds) + 1) if not (folder / f"seed-{n}").is_dir()]
     found.add(f"{name}: is missing." for name in lost)
