@@ -26,6 +26,7 @@ from fairview._version import __version__
 from fairview.atomic import write_atomic, write_json
 from fairview.data.few import few_nodes
 from fairview.data.graph import NodeGraph
+from fairview.data.sharded_graph import ShardedGraph
 from fairview.data.splits import with_default_split
 from fairview.data.stored_links import StoredLinks
 from fairview.errors import InputError, option
@@ -43,8 +44,10 @@ from fairview.methods.registry import name_of, needs_group, settings_of, spec_of
 from fairview.propagation.folder import Propagated
 from fairview.propagation.sampling import labelled_rows
 from fairview.runs.finished import FILES, finished_run
+from fairview.runs.several_processes import Begin, leading
 from fairview.training.checkpoint import load_checkpoint, save_checkpoint
 from fairview.training.loop import Progress
+from fairview.training.processes import GroupEndedError
 from fairview.training.state import State
 
 EpochNotice = Callable[[Progress, int], None]
@@ -82,15 +85,15 @@ def train_run(
     folder = Path(folder)
     check_saveable(model)
     graph, notes = with_default_split(graph)
-    with folder_lock(folder):
+    with leading(graph) as begin, folder_lock(folder):
         said = (*notes, *few_nodes(graph), *sample_notes(graph))
-        return _train(model, graph, said, folder, resume=resume, notice=notice, whole=whole)
+        return _train(model, graph, said, folder, resume=resume, notice=notice, whole=whole, begin=begin)
 
 
 def sample_notes(graph: NodeGraph) -> tuple[str, ...]:
     """What to know about a run on a sample of a propagated folder."""
     links = graph.adjacency
-    if not isinstance(links, StoredLinks) or not links.sampled:
+    if not isinstance(links, StoredLinks) or graph.num_nodes == links.nodes:
         return ()
     return (
         f"Trained on {graph.num_nodes:,} of the folder's {links.nodes:,} nodes; predictions.csv holds these. The "
@@ -107,6 +110,7 @@ def _train(
     resume: bool,
     notice: EpochNotice | None,
     whole: Propagated | None,
+    begin: Begin,
 ) -> dict[str, Any]:
     identity = run_identity(model, graph)
     if (folder / "run.json").exists():
@@ -127,9 +131,23 @@ def _train(
             if notice is not None:
                 notice(progress, model.epochs)
 
-        model.fit(graph, watch=watch, resume=earlier)
-        if model.interrupted_ and reached and reached[0][0].epochs == reached[0][2]:
-            save_checkpoint(checkpoint, *reached[0][:2], identity=identity)
+        def keep() -> None:
+            if reached and reached[0][0].epochs == reached[0][2]:
+                save_checkpoint(checkpoint, *reached[0][:2], identity=identity)
+
+        begin(identity, checkpoint)
+        try:
+            model.fit(graph, watch=watch, resume=earlier)
+            if model.interrupted_ and isinstance(graph, ShardedGraph):
+                raise GroupEndedError("this process was asked to end.")
+        except GroupEndedError:
+            try:
+                keep()
+            except KeyboardInterrupt:  # torchrun ends the others of a group that has lost one: once
+                keep()
+            raise
+        if model.interrupted_:
+            keep()
     else:
         model.fit(graph)
     model.notes_ = (*notes, *getattr(model, "notes_", ()))  # type: ignore[attr-defined]
@@ -166,7 +184,7 @@ def run_metrics(
 ) -> dict[str, dict[str, Any]]:
     """The metrics on val and test; of a graph that is a sample, those of the whole folder."""
     splits = [split for split in ("val", "test") if split in graph.splits]
-    if whole is None or whole.num_nodes == graph.num_nodes:
+    if whole is None or (whole.num_nodes == graph.num_nodes and not isinstance(graph, ShardedGraph)):
         return {split: evaluate(model, graph, split=split, intervals=intervals).to_dict() for split in splits}
     labelled = labelled_rows(whole)
     return {
@@ -214,7 +232,8 @@ def _folder_facts(graph: NodeGraph) -> dict[str, Any]:
     links = graph.adjacency
     if not isinstance(links, StoredLinks):
         return {}
-    return {"propagated": {"sha256": links.folder_sha256, "nodes": links.nodes, "rows": graph.num_nodes}}
+    facts = {"sha256": links.folder_sha256, "nodes": links.nodes, "rows": graph.num_nodes}
+    return {"propagated": facts | ({"processes": graph.processes} if isinstance(graph, ShardedGraph) else {})}
 
 
 def plain_parameters(model: Estimator) -> dict[str, Any]:
@@ -248,10 +267,11 @@ def summarise_seeds(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def predictions(model: Method, graph: NodeGraph) -> str:
     """CSV of id, score and prediction; an id that a spreadsheet would take for a formula gets a quote before it."""
-    scores = np.asarray(model.predict_proba(graph))[:, 1]
-    rows = zip(graph.ids, scores.tolist(), strict=True)
-    threshold = getattr(model, "threshold_", 0.5)
-    lines = ["id,score,prediction"] + [f"{csv_cell(name)},{score:.9g},{int(score > threshold)}" for name, score in rows]
+    threshold, lines = getattr(model, "threshold_", 0.5), ["id,score,prediction"]
+    for piece in graph.pieces() if isinstance(graph, ShardedGraph) else [graph]:
+        scores = np.asarray(model.predict_proba(piece))[:, 1]
+        rows = zip(piece.ids, scores.tolist(), strict=True)
+        lines += [f"{csv_cell(name)},{score:.9g},{int(score > threshold)}" for name, score in rows]
     return "\n".join(lines) + "\n"
 
 

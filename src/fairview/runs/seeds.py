@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fairview.data.graph import NodeGraph
+from fairview.data.sharded_graph import ShardedGraph
 from fairview.errors import FairviewError
 from fairview.locks import folder_lock
 from fairview.machine import available_cores
@@ -64,7 +65,8 @@ def _train_all(
     done: Callable[[int], None] | None,
     whole: Propagated | None,
 ) -> list[dict[str, Any]]:
-    single = all(isinstance(m, NetworkMethod) and m.thread_count(graph) == 1 for m in models.values())
+    together = isinstance(graph, ShardedGraph)  # each run has the other processes train along
+    single = not together and all(isinstance(m, NetworkMethod) and m.thread_count(graph) == 1 for m in models.values())
     workers = min(available_cores(), len(models))
     results: dict[int, dict[str, Any]] = {}
     if not single or workers < 2:
