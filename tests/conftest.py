@@ -6,8 +6,11 @@ import dataclasses
 import os
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 import torch
 from hypothesis import settings
@@ -58,3 +61,51 @@ def with_weights() -> Callable[..., fv.NodeGraph]:
 def weighing_or_not(request: pytest.FixtureRequest) -> Callable[[fv.NodeGraph], fv.NodeGraph]:
     """A test that asks for it runs twice: on a graph as it is, and on one whose links have weights."""
     return weighing if request.param == "weighted" else lambda graph: graph
+
+
+@dataclasses.dataclass(frozen=True)
+class OwnTables:
+    """Tables on disk: people with ids, eight numbers, a group and a label, some of them not known; and links."""
+
+    nodes: Path
+    edges: Path
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        return {"label": "ok", "sensitive": "sex"}
+
+    def graph(self, **reading: Any) -> fv.NodeGraph:
+        return fv.read_graph(self.nodes, self.edges, **self.reading | reading)
+
+
+@pytest.fixture(scope="session")
+def own_tables(tmp_path_factory: pytest.TempPathFactory) -> OwnTables:
+    """1,500 people."""
+    folder = tmp_path_factory.mktemp("tables")
+    made = fv.synthetic_graph(1500, groups={"f": 0.4, "m": 0.6}, average_degree=6, seed=3)
+    draw = np.random.default_rng(0)
+    hide, nobody = draw.random(1500) < 0.2, draw.random(1500) < 0.05
+    people = made.to_frame().drop("split").rename({"label": "ok", "sensitive": "sex"})
+    people = people.with_columns(
+        id="n" + people["id"].str.zfill(4),
+        ok=people["ok"].set(pl.Series(hide), None),
+        sex=people["sex"].set(pl.Series(nobody), None),
+    )
+    first = made.adjacency.sources < made.adjacency.indices
+    ends = {"source": made.adjacency.sources[first], "target": made.adjacency.indices[first]}
+    links = pl.DataFrame({name: [f"n{end:04}" for end in each] for name, each in ends.items()})
+    people.write_parquet(folder / "people.parquet")
+    links.write_parquet(folder / "links.parquet")
+    return OwnTables(folder / "people.parquet", folder / "links.parquet")
+
+
+@pytest.fixture(scope="session")
+def propagated(own_tables: OwnTables, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., fv.Propagated]:
+    """The folder of `own_tables` with an operator; made once."""
+    home = tmp_path_factory.mktemp("propagated")
+
+    def made(operator: str = "gcn") -> fv.Propagated:
+        folder = home / operator
+        return fv.propagate(own_tables.nodes, own_tables.edges, folder=folder, operator=operator, **own_tables.reading)
+
+    return made

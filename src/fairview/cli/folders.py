@@ -113,8 +113,8 @@ def predict_folder(
 ) -> None:
     """Score every node of a folder into one file, some nodes at a time."""
     from fairview.methods.registry import needs_group
-    from fairview.methods.score_file import write_scores
     from fairview.propagation.folder import open_propagated
+    from fairview.runs.score_file import write_scores
 
     if any(each is not None and each is not False for each in further):
         raise InputError(

@@ -29,14 +29,14 @@ def place_among_processes(propagated: Path | None, divisible: Callable[[], bool]
     place = place_by_torchrun()
     if place is None:
         return None
-    if propagated is None:
-        with _one_voice(place):
+    with _one_voice(place):
+        if propagated is None:
             raise InputError(
                 f"torchrun: {place.processes} processes train from a propagated folder only. Make one with "
                 "`fairview propagate` and give --propagated DIR, or leave torchrun out."
             )
-    if divisible():
-        return place
+        if divisible():
+            return place
     if not place.leads:
         raise typer.Exit
     typer.echo(f"note: {method} with these settings is trained by one process; the others have ended.", err=True)

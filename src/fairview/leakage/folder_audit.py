@@ -1,4 +1,4 @@
-"""What does a propagated folder say about leaks? Correlations of all nodes, probes of a sample, and nothing on links."""
+"""What does a propagated folder say about leaks? Correlations of all nodes, probes of a sample, nothing of links."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import torch
 
 from fairview.data.graph import NodeGraph
+from fairview.data.stored_links import StoredLinks
 from fairview.errors import InputError
 from fairview.groups import UNKNOWN
 from fairview.methods.contract import features_like, seen_by
@@ -97,6 +98,11 @@ class GraphFeatures:
         by_hop: list[npt.NDArray[np.floating[Any]]] = [self._basis(graph)]
         if self.hops:
             _, links = seen_by(graph, self.channels)
+            if isinstance(links, StoredLinks) and by_hop[0].shape[1] != len(self.channels):
+                raise InputError(
+                    "parity: a propagated folder holds the channels after each hop, and no splines of them. Set "
+                    f"hops=0, or basis='raw' with operator='{links.kind}', as the folder was made."
+                )
             hop = one_hop(links, self.operator)
             for _ in range(self.hops):
                 by_hop.append(hop(by_hop[-1]))

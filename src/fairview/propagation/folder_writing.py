@@ -6,7 +6,6 @@ import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import metadata
-from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ import polars as pl
 
 from fairview._version import __version__
 from fairview.atomic import write_atomic
-from fairview.data.tables.read import constant_note
 from fairview.groups import UNKNOWN
 from fairview.manifest import with_hashes
 from fairview.propagation.folder import MANIFEST, Moments, Part, PropagatedFacts, column_name
@@ -49,21 +47,22 @@ class Chunk:
             labels = pl.Series(self.labels)
             columns["label"] = labels.set(labels == UNKNOWN, None)
         if self.sensitive is not None:
-            columns["sensitive"] = _named(self.sensitive, groups)
+            columns["sensitive"] = _texts(groups, self.sensitive)
         if self.splits:
-            codes = np.full(len(self.ids), UNKNOWN, dtype=np.int16)
-            for code, mask in enumerate(self.splits.values()):
-                codes[mask] = code
-            columns["split"] = _named(codes, list(self.splits))
+            split = np.full(len(self.ids), UNKNOWN, dtype=np.int16)
+            for place, mask in enumerate(self.splits.values()):
+                split[mask] = place
+            columns["split"] = _texts(list(self.splits), split)
         for hop, rows in enumerate(self.by_hop):
             for place, channel in enumerate(channels):
                 columns[column_name(channel, hop)] = rows[:, place].astype(np.float32)
         return pl.DataFrame(columns)
 
 
-def _named(codes: npt.NDArray[np.int16], names: Sequence[str]) -> pl.Series:
-    """The names that codes stand for, null for any other code."""
-    return pl.Series(codes).replace_strict(range(len(names)), list(names), default=None, return_dtype=pl.String)
+def _texts(names: Sequence[str], codes: npt.NDArray[np.int16]) -> pl.Series:
+    """The name of each code, null where it is not known."""
+    places = np.where(codes == UNKNOWN, len(names), codes)
+    return pl.Series([*names, None], dtype=pl.String).gather(places)
 
 
 class RunningMoments:
@@ -105,7 +104,6 @@ def write_folder(folder: Path, chunks: Iterable[Chunk], *, hops: int, **facts: A
     splits: dict[str, int] = {}
     parts: list[Part] = []
     labelled = positives = nodes = 0
-    first, constant = None, np.ones(len(channels), dtype=np.bool_)
     for number, chunk in enumerate(chunks):
         buffer = io.BytesIO()
         chunk.frame(channels, groups).write_parquet(buffer, compression="lz4")
@@ -124,11 +122,6 @@ def write_folder(folder: Path, chunks: Iterable[Chunk], *, hops: int, **facts: A
             splits[split] = splits.get(split, 0) + int(mask.sum())
         for moments, rows in zip(running, chunk.by_hop, strict=True):
             moments.add(rows.astype(np.float32))
-        if len(chunk.ids):
-            first = chunk.by_hop[0][0] if first is None else first
-            constant &= (chunk.by_hop[0] == first).all(axis=0)
-    if nodes and constant.any() and (text := constant_note(compress(channels, constant))) not in facts["notes"]:
-        facts["notes"] = (*facts["notes"], text)
     whole = PropagatedFacts(
         **facts,
         hops=hops,

@@ -14,7 +14,7 @@ import hashlib
 import json
 import platform
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -172,7 +172,7 @@ def write_run(
     write_json(folder / "metrics.json", {"kind": "metrics", "version": VERSION} | metrics)
     write_atomic(folder / "history.jsonl", "".join(json.dumps(row) + "\n" for row in getattr(model, "history_", [])))
     write_atomic(folder / "predictions.csv", predictions(model, graph))
-    record = describe_run(model, graph, identity)
+    record = describe_run(model, graph, identity, whole=whole)
     if not getattr(model, "interrupted_", False):
         write_atomic(folder / "run.json", with_hashes(record, folder, FILES))
     facts = {name: record[name] for name in ("group_at_prediction", "best_epoch", "epochs", "notes")}
@@ -194,7 +194,9 @@ def run_metrics(
     }
 
 
-def describe_run(model: Estimator, graph: NodeGraph, identity: str) -> dict[str, Any]:
+def describe_run(
+    model: Estimator, graph: NodeGraph, identity: str, *, whole: Propagated | None = None
+) -> dict[str, Any]:
     """How to make the run again."""
     parameters = plain_parameters(model)
     packages = ("numpy", "scipy", "torch", "torch_geometric", "scikit-learn", "polars")
@@ -219,7 +221,7 @@ def describe_run(model: Estimator, graph: NodeGraph, identity: str) -> dict[str,
             "files": dict(graph.provenance.sha256),
             "notes": list(graph.provenance.notes),
         }
-        | _folder_facts(graph),
+        | _folder_facts(graph, whole),
         "versions": {"fairview": __version__, "python": platform.python_version()}
         | {name: metadata.version(name) for name in packages},
         "platform": platform.platform(),
@@ -227,13 +229,15 @@ def describe_run(model: Estimator, graph: NodeGraph, identity: str) -> dict[str,
     }
 
 
-def _folder_facts(graph: NodeGraph) -> dict[str, Any]:
-    """Of a graph that was loaded from a propagated folder: which one, and how much of it."""
+def _folder_facts(graph: NodeGraph, whole: Propagated | None) -> dict[str, Any]:
+    """Of a graph that was loaded from a propagated folder: which one, how much of it, and whose metrics are told."""
     links = graph.adjacency
     if not isinstance(links, StoredLinks):
         return {}
-    facts = {"sha256": links.folder_sha256, "nodes": links.nodes, "rows": graph.num_nodes}
-    return {"propagated": facts | ({"processes": graph.processes} if isinstance(graph, ShardedGraph) else {})}
+    metrics_of = "loaded nodes" if whole is None else "all nodes"
+    sizes = {"nodes": links.nodes, "rows": graph.num_nodes}
+    shared = {"processes": graph.processes} if isinstance(graph, ShardedGraph) else {}
+    return {"propagated": {"sha256": links.folder_sha256} | sizes | {"metrics_of": metrics_of} | shared}
 
 
 def plain_parameters(model: Estimator) -> dict[str, Any]:
@@ -267,12 +271,20 @@ def summarise_seeds(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def predictions(model: Method, graph: NodeGraph) -> str:
     """CSV of id, score and prediction; an id that a spreadsheet would take for a formula gets a quote before it."""
-    threshold, lines = getattr(model, "threshold_", 0.5), ["id,score,prediction"]
+    threshold, lines = getattr(model, "threshold_", 0.5), [PREDICTIONS_HEADER]
     for piece in graph.pieces() if isinstance(graph, ShardedGraph) else [graph]:
         scores = np.asarray(model.predict_proba(piece))[:, 1]
-        rows = zip(piece.ids, scores.tolist(), strict=True)
-        lines += [f"{csv_cell(name)},{score:.9g},{int(score > threshold)}" for name, score in rows]
-    return "\n".join(lines) + "\n"
+        lines += prediction_lines(piece.ids, scores.tolist(), (scores > threshold).tolist())
+    return "".join(lines)
+
+
+PREDICTIONS_HEADER = "id,score,prediction\n"
+
+
+def prediction_lines(ids: Iterable[str], scores: Iterable[float], positive: Iterable[float]) -> Iterator[str]:
+    """The lines below it."""
+    rows = zip(ids, scores, positive, strict=True)
+    return (f"{csv_cell(name)},{score:.9g},{int(answer)}\n" for name, score, answer in rows)
 
 
 def csv_cell(text: str) -> str:

@@ -94,11 +94,13 @@ def _train_all(
 def _train(task: Task, graph: NodeGraph) -> dict[str, Any] | FairviewError:
     """In a worker. When the parent ends it, after Ctrl-C or an error, it keeps its best state before it goes."""
     _, model, folder, resume, whole = task
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         result = train_run(model, graph, folder, resume=resume, whole=whole)
     except FairviewError as error:
         return error
+    finally:  # without a task there is nothing to keep, and nothing to say
+        signal.signal(signal.SIGTERM, before)
     if result["interrupted"]:
         sys.exit()
     return result

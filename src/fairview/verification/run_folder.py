@@ -79,7 +79,8 @@ def _check_numbers(
         if isinstance(threshold, int | float):
             findings.add(predictions.against_threshold(found, threshold))
         if graph is not None:
-            if not sample_notes(graph):
+            loaded = (record["data"].get("propagated") or {}).get("metrics_of") == "loaded nodes"
+            if loaded or not sample_notes(graph):
                 findings.add(predictions.against_metrics(found, metrics, graph))
                 findings.recomputed = True
             elif whole is not None and model is not None:
