@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 import fairview as fv
@@ -18,18 +17,14 @@ SCRIPT = Path(__file__).with_name("trained_together.py")
 
 
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory) -> list[list[dict]]:
+def answers(propagated, tmp_path_factory) -> list[list[dict]]:
     """What three processes say, each with a third of the nodes."""
-    home = tmp_path_factory.mktemp("together")
-    graph = fv.synthetic_graph(300, groups={"f": 0.4, "m": 0.6}, average_degree=6, seed=1)
-    links = pl.DataFrame({"source": graph.adjacency.sources, "target": graph.adjacency.indices})
-    for operator in ("gcn", "sum"):
-        roles = {"label": "label", "sensitive": "sensitive", "features": list(graph.channels), "split_seed": 1}
-        people = graph.to_frame().drop("split")
-        fv.propagate(people, links, folder=home / operator, operator=operator, hops=1, engine="memory", **roles)
+    home, folders = tmp_path_factory.mktemp("together"), [propagated(operator).folder for operator in ("gcn", "sum")]
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "3"]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
-    done = subprocess.run([*torchrun, SCRIPT, home], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*torchrun, SCRIPT, *folders, home], env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     return [json.loads((home / f"answers-{rank}.json").read_text()) for rank in range(3)]
 

@@ -24,13 +24,13 @@ SETTINGS = [
 ]
 
 
-def main(home: Path) -> None:
+def main(gcn: Path, sums: Path, home: Path) -> None:
     place = place_by_torchrun()
     assert place is not None
     answers = []
     with joined():
         for encoder, method, settings in SETTINGS:
-            whole = fv.open_propagated(home / ("sum" if encoder == "gin" else "gcn"))
+            whole = fv.open_propagated(sums if encoder == "gin" else gcn)
             settings = {"encoder": encoder, "epochs": 6} | settings
             share = training_shard(whole, rank=place.rank, processes=place.processes)
             together = method(**settings).fit(share.replace(told_sha256="0" * 64))
@@ -50,4 +50,4 @@ def main(home: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(*map(Path, sys.argv[1:]))
