@@ -60,8 +60,8 @@ def test_a_run_names_its_folder(trained, folder):
     assert record["data"]["source"] == "people.parquet"
     assert record["data"]["files"] == known.facts.inputs | {"manifest.json": known.sha256}
     note = (
-        "Trained on 1,000 of the folder's 1,500 nodes; predictions.csv holds these. The metrics are those of all labelled "
-        "nodes."
+        "Trained on 1,000 of the folder's 1,500 nodes; predictions.csv holds these. The metrics are those of all "
+        "labelled nodes."
     )
     assert note in record["notes"]
     assert any(text.startswith("1,000 of 1,500 nodes were loaded: ") for text in record["data"]["notes"])
@@ -95,8 +95,8 @@ def test_many_nodes_give_the_adversary_a_sample(run, folder, tmp_path, monkeypat
     monkeypatch.setattr("fairview.cli.folders.MANY_ROWS", 1000)
     quick = ("--propagated", folder, "--set", "epochs=2", "--set", "views=2", "--no-report")
     outcome = run("train", *quick, "--out", tmp_path / "a")
-    note = "note: on 1,500 nodes the adversary sees 2,048 of them in each step (--set adversary_sample=none: all of them).\n"
-    assert outcome.err == note
+    note = "note: on 1,500 nodes the adversary sees 2,048 of them in each step"
+    assert outcome.err == f"{note} (--set adversary_sample=none: all of them).\n"
     assert json.loads((tmp_path / "a" / "run.json").read_text())["parameters"]["adversary_sample"] == 2048
     assert run("train", *quick, "--set", "adversary_sample=none", "--out", tmp_path / "b").err == ""
     assert json.loads((tmp_path / "b" / "run.json").read_text())["parameters"]["adversary_sample"] is None

@@ -21,8 +21,8 @@ def graph_of(links: StoredLinks) -> fv.NodeGraph:
     x = links.by_hop[0]
     n = len(x)
     return fv.NodeGraph(
-        features=x, channels=[f"x{j}" for j in range(x.shape[1])], adjacency=links, labels=np.full(n, -1, dtype=np.int8),
-        sensitive=np.full(n, -1, dtype=np.int16), groups=(),
+        features=x, channels=[f"x{j}" for j in range(x.shape[1])], adjacency=links,
+        labels=np.full(n, -1, dtype=np.int8), sensitive=np.full(n, -1, dtype=np.int16), groups=(),
     )  # fmt: skip
 
 
@@ -74,8 +74,8 @@ def test_features_of_other_channels_are_refused():
 def test_another_operator_is_refused_with_the_command_that_makes_it():
     links = links_of([[1.0]], [[2.0]])
     message = (
-        "propagated folder: it was made with the operator 'mean' and 1 self-loops per node, and 'sum' with 1 is needed. "
-        "Make such a folder with `fairview propagate --operator sum`."
+        "propagated folder: it was made with the operator 'mean' and 1 self-loops per node, and 'sum' with 1 is "
+        "needed. Make such a folder with `fairview propagate --operator sum`."
     )
     with pytest.raises(fv.InputError) as caught:
         one_hop(links, Operator(kind="sum"))

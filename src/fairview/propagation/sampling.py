@@ -25,7 +25,7 @@ MOST_ROWS = 2_000_000
 """Nodes that are loaded at most, unless the user says another number."""
 
 MOST_NUMBERS = 200_000_000
-"""Numbers that they have at most (channels times hops, X among them): with what is made of them, about 4 GB."""
+"""Numbers that they have at most (channels times hops, X among them): with what is made of them, about 5 GB."""
 
 FEWEST_ROWS = 1_000
 """A smaller sample says little."""
