@@ -7,10 +7,11 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import torch
 
 import fairview as fv
 from fairview.propagation.shards import training_shard
-from fairview.training.processes import joined, place_by_torchrun
+from fairview.training.processes import joined, place_by_torchrun, take_from_first
 
 SETTINGS = [
     ("gcn", fv.FairVGNN, {}),
@@ -29,6 +30,9 @@ def main(gcn: Path, sums: Path, home: Path) -> None:
     assert place is not None
     answers = []
     with joined():
+        different = [torch.full((2,), 0.1 * place.rank), torch.tensor(place.rank)]
+        take_from_first(different)
+        assert [value.tolist() for value in different] == [[0, 0], 0]
         for encoder, method, settings in SETTINGS:
             whole = fv.open_propagated(sums if encoder == "gin" else gcn)
             settings = {"encoder": encoder, "epochs": 6} | settings

@@ -25,9 +25,9 @@ from fairview.nn.paths import Path, Rows, Where, choose_path
 from fairview.nn.sharded_path import ShardedPath, ShardedRows
 from fairview.training.adam import Adam
 from fairview.training.loop import TrainingError
-from fairview.training.processes import added_up, gathered
+from fairview.training.processes import added_up, gathered, take_from_first
 from fairview.training.randomness import Streams
-from fairview.training.state import State, below, copied, load_modules, module_state, prefixed
+from fairview.training.state import State, below, copied, load_modules, module_state, module_tensors, prefixed
 
 Module = TypeVar("Module", bound=nn.Module)
 
@@ -154,6 +154,11 @@ class Network(ABC):
     @torch.no_grad()
     def validate(self) -> Evaluation:
         """Metrics of the mean logits over the evaluation masks, on the labelled val nodes."""
+        if isinstance(self.val_rows, ShardedRows):  # on another processor, a process may be a last bit apart by now
+            weights = module_tensors(self.modules | self.training_modules).values()
+            take_from_first(
+                [*weights, *(each for adam in self.optimisers.values() for each in (adam.mean, adam.square))]
+            )
         logits = self.evaluation_logits(self.val_rows)
         if not torch.isfinite(logits).all():
             raise TrainingError("validation: the logits are not finite. Try smaller learning rates.")

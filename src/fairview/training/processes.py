@@ -7,7 +7,7 @@ that all of them go on with the same bits.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -93,6 +93,18 @@ def gathered(values: Tensor, places: Sequence[Tensor]) -> Tensor:
     for piece, of_process in zip(_from_all(padded), places, strict=True):
         result[of_process.to(result.device)] = piece[: len(of_process)].to(result)
     return result
+
+
+@torch.no_grad()
+def take_from_first(values: Iterable[Tensor]) -> None:
+    """Overwrite each tensor with that of the first process."""
+    import torch.distributed as group
+
+    for value in values:
+        sent = value.detach().to("cpu").contiguous()
+        with _while_all_live():
+            group.broadcast(sent, src=0)
+        value.copy_(sent)
 
 
 def tell(message: bytes) -> None:
