@@ -13,6 +13,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from fairview.cli.processes import graph_for_report
+from fairview.propagation import sampling
+from fairview.propagation.shards import training_shard
+
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "fairview"]
 SETTINGS = ("--set", "epochs=60", "--set", "views=3", "--no-report")
 FILES = ("model.safetensors", "predictions.csv", "history.jsonl", "metrics.json", "run.json")
@@ -145,3 +149,14 @@ def test_what_cannot_be_divided_is_trained_by_the_first_process(run, rank, folde
         assert "with these settings is trained by one process; the others have ended.\n" in outcome.err
     else:
         assert outcome.out == outcome.err == ""
+
+
+def test_a_report_beyond_what_one_process_loads_is_left_out(propagated, monkeypatch, capsys):
+    share = training_shard(propagated(), rank=0, processes=2)
+    whole = graph_for_report(share, propagated(), None)
+    assert whole is not None
+    assert whole.sha256 == share.sha256
+    monkeypatch.setattr(sampling, "MOST_ROWS", 1_000)
+    assert graph_for_report(share, propagated(), None) is None
+    sentence = "no report: its audit takes one process, which loads at most 1,000 nodes, and the run has 1,500.\n"
+    assert capsys.readouterr().err == sentence
