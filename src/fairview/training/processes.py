@@ -60,9 +60,15 @@ def joined() -> Iterator[None]:
         FairviewError: they can't be.
     """
     import torch.distributed as group
+    from torch.distributed.distributed_c10d import PrefixStore
+    from torch.distributed.rendezvous import rendezvous
 
+    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
     try:
-        group.init_process_group("gloo", timeout=PATIENCE)
+        store, rank, processes = next(rendezvous("env://", timeout=PATIENCE))
+        # processes that torchrun starts again find the store as the dead ones left it, with their addresses
+        fresh = PrefixStore(f"fairview/{attempt}", store)
+        group.init_process_group("gloo", store=fresh, rank=rank, world_size=processes, timeout=PATIENCE)
     except (RuntimeError, ValueError, OSError) as error:
         raise FairviewError(f"the processes can't be connected ({in_one_line(error)}).") from None
     try:
