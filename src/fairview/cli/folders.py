@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fairview.methods.estimator import Estimator
     from fairview.methods.registry import MethodEntry
     from fairview.propagation.folder import Propagated
+    from fairview.training.processes import Place
 
 MANY_ROWS = 100_000
 """Nodes beyond which the adversary of FairVGNN looks at a sample in each step, unless the user says otherwise."""
@@ -42,12 +43,20 @@ def graph_to_train_on(
     tables: options.TableOptions,
     propagated: Path | None,
     rows: int | None,
+    place: Place | None = None,
 ) -> tuple[NodeGraph, Propagated | None]:
-    """The dataset, the own tables, or the nodes of a propagated folder that fit, and that folder."""
+    """The dataset, the own tables, or the nodes of a propagated folder that fit, and that folder.
+
+    One of several processes gets its share of the nodes.
+    """
+    from fairview.propagation.shards import training_shard
+
     if propagated is None:
         _check_rows(rows)
         return chosen_graph(dataset, data_dir, tables, or_folder=True), None
     whole = opened(propagated, dataset, tables)
+    if place is not None:
+        return training_shard(whole, rank=place.rank, processes=place.processes, rows=rows), whole
     return whole.sample(rows=rows), whole
 
 

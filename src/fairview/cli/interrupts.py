@@ -12,6 +12,17 @@ import typer
 @contextmanager
 def terminable(message: str) -> Iterator[None]:
     """Either end says what is kept, with exit code 130."""
+    with politely_ended():
+        try:
+            yield
+        except KeyboardInterrupt:
+            typer.echo(f"interrupted: {message}", err=True)
+            raise typer.Exit(130) from None
+
+
+@contextmanager
+def politely_ended() -> Iterator[None]:
+    """Inside, a polite end raises `KeyboardInterrupt`."""
 
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
@@ -20,9 +31,6 @@ def terminable(message: str) -> Iterator[None]:
     before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield
-    except KeyboardInterrupt:
-        typer.echo(f"interrupted: {message}", err=True)
-        raise typer.Exit(130) from None
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,7 @@ from fairview.cli import options
 from fairview.cli.folders import graph_to_train_on, sampled_adversary
 from fairview.cli.interrupts import terminable
 from fairview.cli.output import Format, FormatOption, metric_columns, percent, print_json, print_table, printable
+from fairview.cli.processes import graph_for_report, one_of, place_among_processes
 from fairview.cli.reports import NoReport, report_runs
 from fairview.errors import InputError
 from fairview.progress import Update, track_live
@@ -85,6 +87,8 @@ def train(
 
         fairview train --propagated propagated --out runs/large
 
+        torchrun --standalone --nproc-per-node 4 -m fairview train --propagated propagated --out runs/large
+
         fairview train german --method mypackage.mymodule:MyMethod --out runs/mine
     """
     from fairview.data.few import few_nodes
@@ -92,42 +96,51 @@ def train(
     from fairview.locks import folder_lock
     from fairview.methods.registry import resolve_method
     from fairview.runs.run import train_run
+    from fairview.runs.several_processes import follow_run
 
     _check_out(out, seeds, options.inputs_of(tables), force)
     options.import_from_here(method, encoder)
     entry = resolve_method(method)
-    graph, whole = graph_to_train_on(dataset, data_dir, tables, propagated, rows)
-    changes = [*(setting or []), *(sampled_adversary(entry, setting or [], graph) if whole else [])]
-    make = _maker(entry, encoder, preset, dataset, changes, graph)
-    words = entry.words
-    if ensemble is not None:
-        entry, make = _ensembles(entry, make, ensemble)
-        words = f"ensemble of {ensemble} × {words}"
-    for warning in few_nodes(with_default_split(graph)[0]):
-        typer.echo(f"warning: {printable(warning)}", err=True)
-    kept = "an ensemble is kept when all its members are trained" if ensemble else "what is finished is kept"
-    with terminable(f"{kept}; go on with --resume --out {out}"), folder_lock(out):
-        if seeds is None:
-            with track_live(f"{words} on {graph.provenance.source}") as update:
-                result = train_run(
-                    make(seed), graph, out, resume=resume, overwrite=force, notice=_live(update), whole=whole
+    place = place_among_processes(
+        propagated,
+        lambda: not (ensemble or stability) and _divisible(entry, encoder, preset, dataset, setting or []),
+        entry.words,
+    )
+    with one_of(place, out):
+        graph, whole = graph_to_train_on(dataset, data_dir, tables, propagated, rows, place)
+        changes = [*(setting or []), *(sampled_adversary(entry, setting or [], graph) if whole else [])]
+        make = _maker(entry, encoder, preset, dataset, changes, graph)
+        if place is not None and not place.leads:
+            follow_run([make(number) for number in ([seed] if seeds is None else range(1, seeds + 1))], graph)
+            return
+        words = entry.words
+        if ensemble is not None:
+            entry, make = _ensembles(entry, make, ensemble)
+            words = f"ensemble of {ensemble} × {words}"
+        for warning in few_nodes(with_default_split(graph)[0]):
+            typer.echo(f"warning: {printable(warning)}", err=True)
+        kept = "an ensemble is kept when all its members are trained" if ensemble else "what is finished is kept"
+        ending = terminable(f"{kept}; go on with --resume --out {out}") if place is None else nullcontext()
+        with ending, folder_lock(out):
+            if seeds is None:
+                with track_live(f"{words} on {graph.provenance.source}") as update:
+                    result = train_run(
+                        make(seed), graph, out, resume=resume, overwrite=force, notice=_live(update), whole=whole
+                    )
+            else:
+                result = _several(make, graph, out, seeds, resume, force, whole)
+            folders = {seed: out} if seeds is None else {n: out / f"seed-{n}" for n in range(1, seeds + 1)}
+            load = _loader(entry, encoder)
+            if stability is not None and not result["interrupted"]:
+                _add_stability(result, make, graph, folders, load, stability)
+            wanted = not no_report and not result["interrupted"]
+            audited = graph_for_report(graph, whole, rows) if wanted else None
+            if audited is not None:
+                together = None if seeds is None else out
+                report = report_runs(
+                    list(folders.values()), audited, load, together=together, overwrite=force, whole=whole
                 )
-        else:
-            result = _several(make, graph, out, seeds, resume, force, whole)
-        folders = {seed: out} if seeds is None else {n: out / f"seed-{n}" for n in range(1, seeds + 1)}
-        if stability is not None and not result["interrupted"]:
-            _add_stability(result, make, graph, folders, _loader(entry, encoder), stability)
-        if not no_report and not result["interrupted"]:
-            together = None if seeds is None else out
-            report = report_runs(
-                list(folders.values()),
-                graph,
-                _loader(entry, encoder),
-                together=together,
-                overwrite=force,
-                whole=whole,
-            )
-            result |= {} if report is None else {"report": str(report)}
+                result |= {} if report is None else {"report": str(report)}
     if format is Format.JSON:
         print_json(result)
     else:
@@ -147,6 +160,16 @@ def _check_out(out: Path, seeds: int | None, inputs: list[Path], force: bool) ->
         check_folder(folder, OUTPUTS, inputs=inputs, overwrite=force or (folder / "run.json").exists())
     if seeds is not None:
         check_folder(out, ("report.html", "files.json"), inputs=inputs, overwrite=force)
+
+
+def _divisible(entry: MethodEntry, encoder: str, preset: str | None, dataset: str | None, changes: list[str]) -> bool:
+    """Whether several processes can train it together."""
+    from fairview.methods.network_method import NetworkMethod
+
+    if ":" in encoder:
+        return False
+    model = _maker(entry, encoder, preset, dataset, changes, None)(1)
+    return isinstance(model, NetworkMethod) and model.divisible()
 
 
 def _several(
@@ -177,7 +200,12 @@ def _several(
 
 
 def _maker(
-    entry: MethodEntry, encoder: str, preset: str | None, dataset: str | None, changes: list[str], graph: NodeGraph
+    entry: MethodEntry,
+    encoder: str,
+    preset: str | None,
+    dataset: str | None,
+    changes: list[str],
+    graph: NodeGraph | None,
 ) -> Maker:
     """A function from seeds to models; wrong settings are found now, not after the first run."""
     from fairview.methods.encoder_spec import encoder_entry, unfitted

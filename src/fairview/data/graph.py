@@ -32,6 +32,9 @@ BoolArray = npt.NDArray[np.bool_]
 
 SPLIT_NAMES = ("train", "val", "test")
 
+Streamed = tuple[np.dtype[Any], tuple[int, ...], Iterable[npt.NDArray[Any]]]
+"""An array that comes in pieces: its type, its shape, and its rows some at a time."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance(Rebuilt):
@@ -306,15 +309,15 @@ class NodeGraph(Rebuilt):
     @cached_property
     def sha256(self) -> str:
         """A hash over all that a model may see: ids, features, links with their weights, labels, groups and splits."""
-        digest = hashlib.sha256()
-        names: list[object] = [self.channels, self.classes, self.groups, self.sensitive_name, self.sensitive_channels]
-        names += [self.node_ids, tuple(self.splits)]
-        digest.update(repr((names, self.adjacency.directed)).encode())
         links = self.adjacency.content
-        for array in [self.features, *links[:2], self.labels, self.sensitive, *self.splits.values(), *links[2:]]:
-            digest.update(f"{array.dtype.str}{array.shape}".encode())
-            digest.update(np.ascontiguousarray(array).data)
-        return digest.hexdigest()
+        arrays = [self.features, *links[:2], self.labels, self.sensitive, *self.splits.values(), *links[2:]]
+        return content_sha256(self.hashed_names(self.node_ids), arrays)
+
+    def hashed_names(self, node_ids: tuple[str, ...] | None) -> str:
+        """All names that `sha256` covers, with these ids."""
+        names: list[object] = [self.channels, self.classes, self.groups, self.sensitive_name, self.sensitive_channels]
+        names += [node_ids, tuple(self.splits)]
+        return repr((names, self.adjacency.directed))
 
     def __repr__(self) -> str:
         channels = f"{self.num_channels} channel{'s' if self.num_channels != 1 else ''}"
@@ -368,3 +371,14 @@ class NodeGraph(Rebuilt):
         named = {"channels": self.channels, "groups": self.groups, "classes": self.classes, "ids": self.node_ids or ()}
         checks.check_names(named | {"sensitive": (self.sensitive_name,), "splits": tuple(self.splits)}, problems)
         problems.raise_if_any()
+
+
+def content_sha256(names: str, arrays: Iterable[npt.NDArray[Any] | Streamed]) -> str:
+    """A hash over names and arrays; one that comes in pieces counts like one that is whole."""
+    digest = hashlib.sha256(names.encode())
+    for array in arrays:
+        dtype, shape, pieces = (array.dtype, array.shape, [array]) if isinstance(array, np.ndarray) else array
+        digest.update(f"{dtype.str}{shape}".encode())
+        for piece in pieces:
+            digest.update(np.ascontiguousarray(piece).data)
+    return digest.hexdigest()

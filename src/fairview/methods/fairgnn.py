@@ -25,7 +25,7 @@ from fairview.methods.plain import PLAIN_SPACE, Plain, PlainNetwork
 from fairview.nn.encoders import EncoderSpec
 from fairview.nn.inputs import GraphInputs
 from fairview.nn.losses import classifier_loss, discriminator_loss
-from fairview.nn.paths import Rows, Whole, choose_path
+from fairview.nn.paths import Rows, Where, Whole, choose_path
 from fairview.training.adam import Adam
 from fairview.training.randomness import Streams
 from fairview.training.state import State
@@ -133,7 +133,7 @@ class FairGNNNetwork(PlainNetwork):
         """Learn the labels, keep predictions uncorrelated with ŝ, and mislead the adversary."""
         method, masks = self.method, self.draw_masks()
 
-        def loss_of(everyone: Rows, _: slice) -> Tensor:
+        def loss_of(everyone: Rows, _: Where) -> Tensor:
             logits = everyone.logits(masks, cast("nn.Linear", self.both))  # one pass for both, with the same dropout
             fair = covariance(self.sensitive, torch.sigmoid(logits[0, :, 0]))
             fooled = adversary_loss(logits[..., 1:], self.sensitive)
@@ -146,7 +146,7 @@ class FairGNNNetwork(PlainNetwork):
         """Learn ŝ from the representations."""
         masks = self.draw_masks()
 
-        def loss_of(part: Rows, where: slice) -> Tensor:
+        def loss_of(part: Rows, where: Where) -> Tensor:
             return adversary_loss(part.logits(masks, self.discriminator), self.sensitive[where])
 
         return self.step("adversary", self.everyone, loss_of)

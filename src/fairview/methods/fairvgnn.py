@@ -22,7 +22,7 @@ from fairview.methods.penalised import GroupDistance, Penalised, PenalisedNetwor
 from fairview.methods.presets import preset_settings
 from fairview.nn.losses import balanced_weights, discriminator_loss, generator_loss, masking_price
 from fairview.nn.mask import ChannelMask
-from fairview.nn.paths import Rows
+from fairview.nn.paths import Rows, Where
 from fairview.nn.regularisers import Regulariser, clamp_all, clamp_columns, limit_spectral_norm
 from fairview.training.adam import Adam
 from fairview.training.state import State
@@ -135,6 +135,10 @@ class FairVGNN(Penalised):
         further = second_head(self, tensors, "discriminator") if self.discriminator == "adversarial" else {}
         return super().blank_modules(tensors, channels) | further
 
+    def divisible(self) -> bool:
+        """Against the discriminator, not against the distance."""
+        return super().divisible() and self.discriminator == "adversarial"
+
     @property
     def learns_masks(self) -> bool:
         """Whether the channel mask is learnt."""
@@ -220,7 +224,7 @@ class FairVGNNNetwork(PenalisedNetwork):
         for _ in range(self.method.discriminator_steps):
             rows, groups, weights = self.adversary_rows()
 
-            def loss_of(part: Rows, where: slice, groups: Tensor = groups, weights: Tensor | None = weights) -> Tensor:
+            def loss_of(part: Rows, where: Where, groups: Tensor = groups, weights: Tensor | None = weights) -> Tensor:
                 known = None if weights is None else weights[where]
                 return discriminator_loss(part.logits(masks, self.discriminator), groups[where], known)
 
@@ -246,7 +250,7 @@ class FairVGNNNetwork(PenalisedNetwork):
         """One step of the generator against the discriminator."""
         masks = self.draw_masks()
 
-        def loss_of(part: Rows, _: slice) -> Tensor:
+        def loss_of(part: Rows, _: Where) -> Tensor:
             logits = part.logits(masks, self.discriminator)
             return generator_loss(logits, masks, density_weight=self.method.mask_density_weight)
 
@@ -257,7 +261,7 @@ class FairVGNNNetwork(PenalisedNetwork):
         masks = self.draw_masks()
         rows, contrasts = self.distance.draw()
 
-        def loss_of(part: Rows, _: slice) -> Tensor:
+        def loss_of(part: Rows, _: Where) -> Tensor:
             gap = self.distance_of(part.logits(masks, self.classifier), contrasts)
             return gap + masking_price(masks, self.method.mask_density_weight)
 

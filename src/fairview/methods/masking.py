@@ -37,6 +37,10 @@ class Masking(Vanilla):
     def _network(self, graph: NodeGraph) -> MaskingNetwork:
         return MaskingNetwork(self, graph)
 
+    def divisible(self) -> bool:
+        """Never: the channels are chosen by correlations over all nodes."""
+        return False
+
 
 class MaskingNetwork(VanillaNetwork):
     """The plain network with one fixed mask, in training as in prediction."""

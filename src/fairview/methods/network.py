@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from fairview.data.graph import NodeGraph
+from fairview.data.sharded_graph import ShardedGraph
 from fairview.errors import InputError
 from fairview.methods.contract import channels_seen, seen_by, training_rows
 from fairview.methods.fitted import Fitted, make_encoder
@@ -20,11 +21,13 @@ from fairview.nn.encoders import Encoder, ForeignEncoder
 from fairview.nn.inputs import GraphInputs
 from fairview.nn.losses import classifier_loss
 from fairview.nn.mask import ChannelMask
-from fairview.nn.paths import Rows, choose_path
+from fairview.nn.paths import Path, Rows, Where, choose_path
+from fairview.nn.sharded_path import ShardedPath, ShardedRows
 from fairview.training.adam import Adam
 from fairview.training.loop import TrainingError
+from fairview.training.processes import added_up, gathered, take_from_first
 from fairview.training.randomness import Streams
-from fairview.training.state import State, below, copied, load_modules, module_state, prefixed
+from fairview.training.state import State, below, copied, load_modules, module_state, module_tensors, prefixed
 
 Module = TypeVar("Module", bound=nn.Module)
 
@@ -54,7 +57,9 @@ class Network(ABC):
         if isinstance(self.encoder, Encoder):
             self.encoder.dropout.generator = self.streams["dropout"]
         self.inputs = GraphInputs(*seen_by(graph, self.channels), operator, device=self.device, dtype=self.dtype)
-        self.path = choose_path(self.encoder, self.inputs, method.path)
+        self.path: Path = choose_path(self.encoder, self.inputs, method.path)
+        if isinstance(graph, ShardedGraph):
+            self.path = ShardedPath(self.path, graph.edges, graph.rank)
         self.mask = (mask or ChannelMask)(len(self.channels))
         self.mask.reset_parameters(self.streams["generator"])
         self.mask.to(self.device, self.dtype)
@@ -105,12 +110,13 @@ class Network(ABC):
         """The optimisers that a phase steps."""
         return [phase]
 
-    def step(self, phase: str, rows: Rows, loss_of: Callable[[Rows, slice], Tensor]) -> float:
+    def step(self, phase: str, rows: Rows, loss_of: Callable[[Rows, Where], Tensor]) -> float:
         """One step of the optimisers of a phase on the mean loss over some rows; no other gradients are computed.
 
         Args:
             phase: whose optimisers.
-            rows: the nodes of the loss; on large graphs they come in parts, whose gradients are added up.
+            rows: the nodes of the loss; on large graphs they come in parts, whose gradients are added up, also over
+                the processes that the nodes are divided among.
             loss_of: the mean loss over a part, and where the part lies among the rows.
         """
         chosen = [self.optimisers[name] for name in self.updates(phase) if name in self.optimisers]
@@ -120,13 +126,18 @@ class Network(ABC):
         sums: Sequence[Tensor | None] = [None] * len(parameters)
         for place, (part, where) in enumerate(parts):
             loss = loss_of(part, where)
-            if len(parts) > 1:
-                loss = loss * ((where.stop - where.start) / parts[-1][1].stop)
+            share = rows.share(where)
+            if share == 0:  # none of a process's own nodes: BatchNorm has counted the pass like everywhere
+                continue
+            if share < 1:
+                loss = loss * share
             total += loss.item()
             if parameters:  # none when there are no masks to learn and the encoder rests
                 again = place < len(parts) - 1  # the masks' own graph serves every part
                 gradients = torch.autograd.grad(loss, parameters, allow_unused=True, retain_graph=again)
                 sums = [_added(one, other) for one, other in zip(sums, gradients, strict=True)]
+        if isinstance(rows, ShardedRows):
+            total, sums = _over_processes(total, sums, parameters)
         start = 0
         for optimiser in chosen:
             end = start + len(optimiser.parameters)
@@ -143,6 +154,11 @@ class Network(ABC):
     @torch.no_grad()
     def validate(self) -> Evaluation:
         """Metrics of the mean logits over the evaluation masks, on the labelled val nodes."""
+        if isinstance(self.val_rows, ShardedRows):  # on another processor, a process may be a last bit apart by now
+            weights = module_tensors(self.modules | self.training_modules).values()
+            take_from_first(
+                [*weights, *(each for adam in self.optimisers.values() for each in (adam.mean, adam.square))]
+            )
         logits = self.evaluation_logits(self.val_rows)
         if not torch.isfinite(logits).all():
             raise TrainingError("validation: the logits are not finite. Try smaller learning rates.")
@@ -155,6 +171,8 @@ class Network(ABC):
         self.encoder.eval()
         logits = rows.logits(self.evaluation_masks, self.classifier).mean(dim=0, keepdim=True)
         self.encoder.train()
+        if isinstance(rows, ShardedRows):
+            return gathered(logits[0], rows.places_by_process())[None]
         return logits
 
     def validation_objective(self, logits: Tensor) -> Tensor:
@@ -213,3 +231,15 @@ def output_width(encoder: Encoder | ForeignEncoder, inputs: GraphInputs) -> int:
 
 def _added(one: Tensor | None, other: Tensor | None) -> Tensor | None:
     return one if other is None else other if one is None else one + other
+
+
+def _over_processes(
+    loss: float, gradients: Sequence[Tensor | None], parameters: Sequence[Tensor]
+) -> tuple[float, list[Tensor]]:
+    """Loss and gradients of a step, added up over all processes."""
+    own = [
+        torch.zeros_like(parameter) if gradient is None else gradient
+        for gradient, parameter in zip(gradients, parameters, strict=True)
+    ]
+    total, *sums = added_up([torch.tensor(loss, dtype=torch.float64), *own])
+    return total.item(), sums

@@ -140,6 +140,22 @@ class NetworkMethod(Estimator):
         """Which epoch is kept."""
         return SelectionRule(self.selection_weight)
 
+    def divisible(self) -> bool:
+        """Whether the nodes can be divided among processes: the encoder takes each by itself, the losses are means.
+
+        A method whose losses are means over nodes says so; the encoder is fit for it if it is `collapsed`.
+        """
+        return False
+
+    @property
+    def collapsed(self) -> bool:
+        """Whether the encoder takes each node by itself once S X is at hand."""
+        return self._one_layer and self.path != "general"
+
+    @property
+    def _one_layer(self) -> bool:
+        return self.encoder in ("mlp", "gcn", "gin") and self.depth in (None, 1)
+
     def thread_count(self, graph: NodeGraph) -> int:
         """As given, or by the size of the problem: where a step is short, a second thread only gets in the way."""
         if self.threads is not None:
@@ -155,9 +171,8 @@ class NetworkMethod(Estimator):
         return neighbours_together(graph) if built_in and self._leaves_cache(graph) else graph
 
     def _leaves_cache(self, graph: NodeGraph) -> bool:
-        """Whether a training step works on more than the processor's cache holds."""
-        collapsed = self.encoder in ("mlp", "gcn", "gin") and self.depth in (None, 1)  # block by block
-        return not collapsed and graph.num_nodes * self.hidden * self.views >= _WIDE
+        """Whether a training step works on more than the processor's cache holds; one layer goes block by block."""
+        return not self._one_layer and graph.num_nodes * self.hidden * self.views >= _WIDE
 
     @property
     def keep_probability_(self) -> dict[str, float]:

@@ -22,7 +22,7 @@ from fairview.methods.parameters import Nodes, Share, Weight
 from fairview.methods.positive_probability import positive_probability
 from fairview.nn.group_distance import DISTANCES, Penalty, group_contrasts
 from fairview.nn.losses import classifier_loss
-from fairview.nn.paths import Rows, Whole
+from fairview.nn.paths import Rows, Where, Whole
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -55,6 +55,10 @@ class Penalised(NetworkMethod):
         """The sum of the three weights; 0 trains on the labels alone."""
         return self.statistical_parity_weight + self.equal_opportunity_weight + self.equalized_odds_weight
 
+    def divisible(self) -> bool:
+        """Without the distance, which compares all nodes with each other."""
+        return self.collapsed and not self.penalty_weight
+
 
 class PenalisedNetwork(Network):
     """A network with the classifier's step, on the labels and on the distance between the groups."""
@@ -76,7 +80,7 @@ class PenalisedNetwork(Network):
         rows, contrasts = self.distance.draw(with_train=True)
         weight = self.method.penalty_weight * self.reached
 
-        def loss_of(part: Rows, _: slice) -> Tensor:
+        def loss_of(part: Rows, _: Where) -> Tensor:
             logits = part.logits(masks, self.classifier)  # one pass for both, with the same dropout
             gap = self.distance_of(logits[:, labels:], contrasts)
             return classifier_loss(logits[:, :labels], self.train_labels) + weight * gap
@@ -89,7 +93,7 @@ class PenalisedNetwork(Network):
         ramp = self.method.penalty_ramp * self.method.epochs * self.classifier_steps
         return min(1.0, (self.optimisers["classifier"].steps + 1) / max(ramp, 1))
 
-    def label_loss(self, part: Rows, where: slice, masks: Tensor) -> Tensor:
+    def label_loss(self, part: Rows, where: Where, masks: Tensor) -> Tensor:
         """The cross-entropy of the labels of some train nodes."""
         return classifier_loss(part.logits(masks, self.classifier), self.train_labels[where])
 

@@ -11,12 +11,26 @@ from torch import Tensor, nn
 
 from fairview.nn.encoders import GCNEncoder, GINEncoder, MLPEncoder
 from fairview.nn.inputs import GraphInputs
-from fairview.nn.paths import Rows
+from fairview.nn.paths import Rows, Where
 
 BLOCK = 32_768
 """Nodes taken at a time. Ten views of them are a megabyte; beyond that, time goes into memory instead of arithmetic."""
 
 _NO_VARIANCE = 1e-13  # as a share of the largest: below it, an eigenvalue of a covariance is rounding
+
+
+class Columns:
+    """Some nodes as the columns of a matrix; they come in blocks."""
+
+    columns: Tensor
+
+    @property
+    def count(self) -> int:
+        return self.columns.shape[1]
+
+    def share(self, where: Where) -> float:
+        size = len(where) if isinstance(where, Tensor) else where.stop - where.start
+        return size / max(self.count, 1)
 
 
 class LinearPath:
@@ -34,7 +48,7 @@ class LinearPath:
         return LinearRows(self, self.columns if rows is None else _picked(self.table, rows))
 
 
-class LinearRows:
+class LinearRows(Columns):
     """Some nodes on a `LinearPath`, their rows of S X as columns."""
 
     def __init__(self, path: LinearPath, columns: Tensor) -> None:
@@ -46,8 +60,8 @@ class LinearRows:
         constant: Tensor = head.weight @ encoder.layer(0).bias + head.bias  # (outputs,)
         return _product(directions, self.columns) + constant
 
-    def parts(self) -> Sequence[tuple[Rows, slice]]:
-        return [(LinearRows(self.path, self.columns[:, where]), where) for where in _blocks(self.columns.shape[1])]
+    def parts(self) -> Sequence[tuple[Rows, Where]]:
+        return [(LinearRows(self.path, self.columns[:, where]), where) for where in _blocks(self.count)]
 
 
 class NormalisedPath:
@@ -88,15 +102,15 @@ class NormalisedPath:
         return NormalisedRows(self, self.columns if rows is None else _picked(self.table, rows))
 
 
-class NormalisedRows:
+class NormalisedRows(Columns):
     """Some nodes on a `NormalisedPath`; BatchNorm's statistics are those of all nodes."""
 
     def __init__(self, path: NormalisedPath, columns: Tensor, *, counted: bool = False) -> None:
         self.path, self.columns = path, columns
         self.counted = counted  # another part of the same pass has updated the running statistics
 
-    def parts(self) -> Sequence[tuple[Rows, slice]]:
-        blocks = _blocks(self.columns.shape[1])
+    def parts(self) -> Sequence[tuple[Rows, Where]]:
+        blocks = _blocks(self.count)
         return [(NormalisedRows(self.path, self.columns[:, b], counted=k > 0), b) for k, b in enumerate(blocks)]
 
     def logits(self, masks: Tensor, head: nn.Linear) -> Tensor:

@@ -20,6 +20,8 @@ from fairview.nn.encoders import Encoder, ForeignEncoder, GCNEncoder, GINEncoder
 from fairview.nn.inputs import GraphInputs
 
 PathKind = Literal["auto", "general", "collapsed"]
+Where = slice | Tensor
+"""Which of some rows: a stretch of them, or their places."""
 
 
 class Rows(Protocol):
@@ -29,19 +31,40 @@ class Rows(Protocol):
         """Head of encoder of each view: masks (views, channels) -> (views, nodes, outputs)."""
         ...
 
-    def parts(self) -> Sequence[tuple[Rows, slice]]:
-        """The same nodes, if possible in parts that fit the processor's cache, each with its place."""
+    def parts(self) -> Sequence[tuple[Rows, Where]]:
+        """The same nodes, if possible in parts that fit the processor's cache, each with its place.
+
+        One of several processes has the parts of its own nodes only.
+        """
+        ...
+
+    def share(self, where: Where) -> float:
+        """How many of the nodes lie there, as a share of all; of those in other processes, too."""
         ...
 
 
-class Whole:
+class Undivided:
+    """Rows that come as one part."""
+
+    def parts(self: Rows) -> Sequence[tuple[Rows, Where]]:
+        return [(self, slice(None))]
+
+    def share(self, where: Where) -> float:  # noqa: ARG002 - there is one place
+        return 1.0
+
+
+class Whole(Undivided):
     """Rows that never come in parts: a covariance or a distance is no mean over nodes."""
 
     def __init__(self, rows: Rows) -> None:
-        self.logits = rows.logits
+        from fairview.nn.sharded_path import ShardedRows
 
-    def parts(self) -> Sequence[tuple[Rows, slice]]:
-        return [(self, slice(None))]
+        if isinstance(rows, ShardedRows):
+            raise InputError(
+                "several processes: this loss compares all nodes with each other, so that it can't be divided among "
+                "processes. Train it in one process."
+            )
+        self.logits = rows.logits
 
 
 class Path(Protocol):
@@ -90,7 +113,7 @@ class GeneralPath:
         return torch.stack(views)
 
 
-class GeneralRows:
+class GeneralRows(Undivided):
     """Some nodes on the general path; the encoder still computes all of them."""
 
     def __init__(self, path: GeneralPath, rows: Tensor | None) -> None:
@@ -100,6 +123,3 @@ class GeneralRows:
         h = self.path.representations(masks)
         logits: Tensor = head(h if self.rows is None else h[:, self.rows])
         return logits
-
-    def parts(self) -> Sequence[tuple[Rows, slice]]:
-        return [(self, slice(None))]

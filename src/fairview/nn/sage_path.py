@@ -7,7 +7,6 @@ last layer is restricted to a loss's rows (and the layer before it to their neig
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from torch.nn import functional
 from fairview.nn.encoders import SAGEEncoder
 from fairview.nn.inputs import GraphInputs
 from fairview.nn.linear_path import running_statistics, update_running_statistics
-from fairview.nn.paths import Rows
+from fairview.nn.paths import Undivided
 from fairview.nn.sparse import SparseMatrix
 
 _SHORTEST = 1e-12
@@ -37,7 +36,7 @@ class SagePath:
         return SageRows(self, rows)
 
 
-class SageRows:
+class SageRows(Undivided):
     """Some nodes on a `SagePath`; the last layer is computed for them alone."""
 
     def __init__(self, path: SagePath, rows: np.ndarray | None) -> None:
@@ -56,9 +55,6 @@ class SageRows:
         h = self.representations(masks)  # (nodes, views, hidden)
         logits: Tensor = head(h)
         return logits.transpose(0, 1)
-
-    def parts(self) -> Sequence[tuple[Rows, slice]]:
-        return [(self, slice(None))]
 
     def representations(self, masks: Tensor) -> Tensor:
         """Shape (nodes, views, hidden)."""

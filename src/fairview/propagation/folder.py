@@ -129,21 +129,46 @@ class Propagated:
     def paths(self) -> list[Path]:
         return [self.folder / part.name for part in self.facts.parts]
 
-    def frames(self, columns: Sequence[str] | None = None, *, rows: int = BATCH) -> Iterator[pl.DataFrame]:
+    def frames(
+        self, columns: Sequence[str] | None = None, *, rows: int = BATCH, between: tuple[int, int] | None = None
+    ) -> Iterator[pl.DataFrame]:
         """The rows in order, as polars frames of at most so many.
 
         Args:
             columns: which, all by default.
             rows: at most so many at a time.
+            between: the first row and the one behind the last; no others are read.
         """
+        first, last = (0, self.num_nodes) if between is None else between
+        before = 0  # rows of the parts so far
         for part, path in zip(self.facts.parts, self.paths, strict=True):
             lazy = pl.scan_parquet(path)
-            for start in range(0, part.rows, rows):
-                chosen = lazy if columns is None else lazy.select(columns)
+            chosen = lazy if columns is None else lazy.select(columns)
+            end = min(part.rows, last - before)
+            for start in range(max(first - before, 0), end, rows):
                 try:
-                    yield chosen.slice(start, rows).collect()
+                    yield chosen.slice(start, min(rows, end - start)).collect()
                 except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
                     raise InputError(f"{path}: can't be read ({in_one_line(error)}).") from None
+            before += part.rows
+
+    def frames_of(
+        self,
+        chosen: npt.NDArray[np.integer[Any]] | None,
+        columns: Sequence[str] | None = None,
+        *,
+        rows: int = BATCH,
+    ) -> Iterator[pl.DataFrame]:
+        """Some nodes by row number, ascending, or all, as `frames` gives them; what lies around them is not read."""
+        between = None if chosen is None else (int(chosen[0]), int(chosen[-1]) + 1) if len(chosen) else (0, 0)
+        start = 0 if between is None else between[0]
+        for frame in self.frames(columns, rows=rows, between=between):
+            if chosen is None:
+                yield frame
+            else:
+                first, last = np.searchsorted(chosen, (start, start + frame.height))
+                yield frame if last - first == frame.height else frame[chosen[first:last] - start]
+            start += frame.height
 
     def column(self, name: str) -> pl.Series:
         """One column of all nodes."""
@@ -170,14 +195,7 @@ class Propagated:
 
     def graph(self, rows: npt.NDArray[np.integer[Any]] | None = None) -> NodeGraph:
         """Some nodes, ascending, or all, as a graph whose links are stored hops (`StoredLinks`)."""
-        pieces, start = [], 0
-        for frame in self.frames():
-            end = start + frame.height
-            if rows is None:
-                pieces.append(frame)
-            elif len(inside := rows[np.searchsorted(rows, start) : np.searchsorted(rows, end)]):
-                pieces.append(frame[inside - start])
-            start = end
+        pieces = list(self.frames_of(rows))
         frame = pl.concat(pieces) if pieces else next(self.frames()).clear()
         return self.graph_of(frame)
 

@@ -98,6 +98,30 @@ def row_budget(facts: PropagatedFacts, rows: int | None = None) -> int:
     return max(min(MOST_ROWS, MOST_NUMBERS // width), FEWEST_ROWS)
 
 
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """The nodes that a model is trained on.
+
+    Attributes:
+        rows: of the folder, ascending; None if all are.
+        splits: masks over these rows, where the folder has none and they are a sample.
+        notes: on what was left out.
+    """
+
+    rows: Rows | None = None
+    splits: dict[str, npt.NDArray[np.bool_]] | None = None
+    notes: tuple[str, ...] = ()
+
+    def count(self, propagated: Propagated) -> int:
+        """How many they are."""
+        return propagated.num_nodes if self.rows is None else len(self.rows)
+
+    def described(self, graph: NodeGraph) -> NodeGraph:
+        """The graph of these rows with their splits and notes."""
+        graph = graph if self.splits is None else graph.with_splits(self.splits)
+        return graph.noting(*self.notes) if self.notes else graph
+
+
 def training_sample(propagated: Propagated, *, rows: int | None = None, seed: int = 0) -> NodeGraph:
     """The nodes that a model is trained on, as a graph; its provenance says what was left out.
 
@@ -106,10 +130,16 @@ def training_sample(propagated: Propagated, *, rows: int | None = None, seed: in
         rows: how many nodes at most [default: 2,000,000, or fewer if there are many channels].
         seed: of the sample.
     """
+    chosen = rows_to_train_on(propagated, rows=rows, seed=seed)
+    return chosen.described(_loaded(propagated, chosen.rows))
+
+
+def rows_to_train_on(propagated: Propagated, *, rows: int | None = None, seed: int = 0) -> TrainingRows:
+    """The same as row numbers, from three columns of the folder."""
     require_seed(seed)
     budget = row_budget(propagated.facts, rows)
     if propagated.num_nodes <= budget:
-        return _loaded(propagated, None)
+        return TrainingRows()
     labelled = labelled_rows(propagated)
     draw = np.random.default_rng([seed, 31])
     in_splits = labelled.splits >= 0 if labelled.names else np.ones(len(labelled.rows), dtype=np.bool_)
@@ -119,20 +149,22 @@ def training_sample(propagated: Propagated, *, rows: int | None = None, seed: in
         strata = labelled.splits[in_splits] * 2 + labelled.labels[in_splits]
         taken = taken[share_of_strata(strata, labelled.codes[in_splits], share, draw)]
     chosen = np.sort(np.concatenate([taken, _others(taken, propagated.num_nodes, budget - len(taken), draw)]))
-    graph = _loaded(propagated, chosen)
+    at = np.searchsorted(labelled.rows, chosen)
+    known = np.zeros(len(chosen), dtype=np.bool_)
+    if len(labelled.rows):
+        known = labelled.rows[np.minimum(at, len(labelled.rows) - 1)] == chosen
+    splits = None
     if not propagated.facts.splits and labelled.names:
         places = np.full(len(chosen), -1, dtype=np.int8)
-        at = np.searchsorted(labelled.rows, chosen)
-        found = labelled.rows[np.minimum(at, len(labelled.rows) - 1)] == chosen
-        places[found] = labelled.splits[at[found]]
-        graph = graph.with_splits({name: places == place for place, name in enumerate(SPLIT_NAMES)})
+        places[known] = labelled.splits[at[known]]
+        splits = {name: places == place for place, name in enumerate(SPLIT_NAMES)}
     how = "all of them" if share == 1 else "stratified by label and group"
-    held = int(graph.labelled.sum())
-    return graph.noting(
+    notes = (
         *labelled.notes,
-        f"{graph.num_nodes:,} of {propagated.num_nodes:,} nodes were loaded: {held:,} labelled ones ({how} in the "
-        f"splits) and a uniform sample of the others, drawn with seed {seed}",
+        f"{len(chosen):,} of {propagated.num_nodes:,} nodes were loaded: {int(known.sum()):,} labelled ones ({how} in "
+        f"the splits) and a uniform sample of the others, drawn with seed {seed}",
     )
+    return TrainingRows(chosen, splits, notes)
 
 
 def uniform_sample(propagated: Propagated, *, rows: int | None = None, seed: int = 0) -> NodeGraph:

@@ -28,6 +28,7 @@ from fairview.atomic import write_atomic, write_json
 from fairview.csv_cells import csv_cell, spreadsheet_safe_ids
 from fairview.data.few import few_nodes
 from fairview.data.graph import NodeGraph
+from fairview.data.sharded_graph import ShardedGraph
 from fairview.data.splits import with_default_split
 from fairview.data.stored_links import StoredLinks
 from fairview.errors import InputError, option
@@ -47,8 +48,10 @@ from fairview.outputs import check_folder
 from fairview.propagation.folder import Propagated
 from fairview.propagation.sampling import labelled_rows
 from fairview.runs.finished import FILES, OUTPUTS, finished_run
+from fairview.runs.several_processes import Begin, leading
 from fairview.training.checkpoint import load_checkpoint, save_checkpoint
 from fairview.training.loop import Progress
+from fairview.training.processes import GroupEndedError
 from fairview.training.state import State
 
 EpochNotice = Callable[[Progress, int], None]
@@ -90,15 +93,25 @@ def train_run(
     folder = Path(folder)
     check_saveable(model)
     graph, notes = with_default_split(graph)
-    with folder_lock(folder):
+    with leading(graph) as begin, folder_lock(folder):
         said = (*notes, *few_nodes(graph), *sample_notes(graph))
-        return _train(model, graph, said, folder, resume=resume, overwrite=overwrite, notice=notice, whole=whole)
+        return _train(
+            model,
+            graph,
+            said,
+            folder,
+            resume=resume,
+            overwrite=overwrite,
+            notice=notice,
+            whole=whole,
+            begin=begin,
+        )
 
 
 def sample_notes(graph: NodeGraph) -> tuple[str, ...]:
     """What to know about a run on a sample of a propagated folder."""
     links = graph.adjacency
-    if not isinstance(links, StoredLinks) or not links.sampled:
+    if not isinstance(links, StoredLinks) or graph.num_nodes == links.nodes:
         return ()
     return (
         f"Trained on {graph.num_nodes:,} of the folder's {links.nodes:,} nodes; predictions.csv holds these. The "
@@ -116,6 +129,7 @@ def _train(
     overwrite: bool,
     notice: EpochNotice | None,
     whole: Propagated | None,
+    begin: Begin,
 ) -> dict[str, Any]:
     identity = run_identity(model, graph)
     if (folder / "run.json").exists():
@@ -137,9 +151,23 @@ def _train(
             if notice is not None:
                 notice(progress, model.epochs)
 
-        model.fit(graph, watch=watch, resume=earlier)
-        if model.interrupted_ and reached and reached[0][0].epochs == reached[0][2]:
-            save_checkpoint(checkpoint, *reached[0][:2], identity=identity)
+        def keep() -> None:
+            if reached and reached[0][0].epochs == reached[0][2]:
+                save_checkpoint(checkpoint, *reached[0][:2], identity=identity)
+
+        begin(identity, checkpoint)
+        try:
+            model.fit(graph, watch=watch, resume=earlier)
+            if model.interrupted_ and isinstance(graph, ShardedGraph):
+                raise GroupEndedError("this process was asked to end.")
+        except GroupEndedError:
+            try:
+                keep()
+            except KeyboardInterrupt:  # torchrun ends the others of a group that has lost one: once
+                keep()
+            raise
+        if model.interrupted_:
+            keep()
     else:
         model.fit(graph)
     model.notes_ = (*notes, *getattr(model, "notes_", ()))  # type: ignore[attr-defined]
@@ -183,7 +211,7 @@ def run_metrics(
 ) -> dict[str, dict[str, Any]]:
     """The metrics on val and test; of a graph that is a sample, those of the whole folder."""
     splits = [split for split in ("val", "test") if split in graph.splits]
-    if whole is None or whole.num_nodes == graph.num_nodes:
+    if whole is None or (whole.num_nodes == graph.num_nodes and not isinstance(graph, ShardedGraph)):
         return {split: evaluate(model, graph, split=split, intervals=intervals).to_dict() for split in splits}
     labelled = labelled_rows(whole)
     return {
@@ -235,7 +263,8 @@ def _folder_facts(graph: NodeGraph, whole: Propagated | None) -> dict[str, Any]:
         return {}
     metrics_of = "loaded nodes" if whole is None else "all nodes"
     sizes = {"nodes": links.nodes, "rows": graph.num_nodes}
-    return {"propagated": {"sha256": links.folder_sha256} | sizes | {"metrics_of": metrics_of}}
+    shared = {"processes": graph.processes} if isinstance(graph, ShardedGraph) else {}
+    return {"propagated": {"sha256": links.folder_sha256} | sizes | {"metrics_of": metrics_of} | shared}
 
 
 def plain_parameters(model: Estimator) -> dict[str, Any]:
@@ -269,11 +298,13 @@ def summarise_seeds(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def predictions(model: Method, graph: NodeGraph, *, split: str = "all", spreadsheet_safe: bool = False) -> str:
     """CSV of id, score and prediction of the nodes of a split; ids are exact, unless a spreadsheet shall open it."""
-    ids = spreadsheet_safe_ids(graph.ids) if spreadsheet_safe else graph.ids
-    scores = np.asarray(model.predict_proba(graph))[:, 1]
-    positive = scores > getattr(model, "threshold_", 0.5)
-    rows = compress(zip(ids, scores.tolist(), positive.tolist(), strict=True), graph.split(split))
-    return PREDICTIONS_HEADER + "".join(prediction_lines(rows))
+    threshold, lines = getattr(model, "threshold_", 0.5), [PREDICTIONS_HEADER]
+    for piece in graph.pieces() if isinstance(graph, ShardedGraph) else [graph]:
+        ids = spreadsheet_safe_ids(piece.ids) if spreadsheet_safe else piece.ids
+        scores = np.asarray(model.predict_proba(piece))[:, 1]
+        rows = zip(ids, scores.tolist(), (scores > threshold).tolist(), strict=True)
+        lines += prediction_lines(compress(rows, piece.split(split)))
+    return "".join(lines)
 
 
 PREDICTIONS_HEADER = "id,score,prediction\n"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fairview.data.graph import NodeGraph
+from fairview.data.sharded_graph import ShardedGraph
 from fairview.errors import FairviewError
 from fairview.locks import folder_lock
 from fairview.machine import available_cores
@@ -69,7 +70,8 @@ def _train_all(
     done: Callable[[int], None] | None,
     whole: Propagated | None,
 ) -> list[dict[str, Any]]:
-    single = all(
+    together = isinstance(graph, ShardedGraph)  # each run has the other processes train along
+    single = not together and all(
         isinstance(model, NetworkMethod | Ensemble) and model.thread_count(graph) == 1 for model in models.values()
     )
     workers = min(available_cores(), len(models))
