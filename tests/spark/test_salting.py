@@ -21,6 +21,7 @@ def plain_joins(spark):
         spark.conf.set(name, value)
 
 
+@pytest.mark.slow
 def test_the_rows_of_a_hub_are_dealt_evenly(spark, plain_joins):
     from pyspark.sql import functions as F  # noqa: N812
 

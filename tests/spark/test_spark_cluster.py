@@ -16,6 +16,7 @@ import fairview as fv
 MASTER = "local-cluster[2,1,1024]"
 
 
+@pytest.mark.slow
 def test_two_workers_give_what_memory_gives(java, tmp_path, same_folders):
     pytest.importorskip("pyspark", reason="pyspark is not installed: the tests of Spark are skipped")
     draw = np.random.default_rng(4)

@@ -97,6 +97,7 @@ def star(spokes: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     return nodes, pl.DataFrame({"source": np.zeros(spokes, dtype=int), "target": np.arange(1, n)})
 
 
+@pytest.mark.slow
 def test_a_hub_of_a_hundred_thousand_links(both_engines):
     both_engines(*star(100_000), sensitive="s", hops=2)
 

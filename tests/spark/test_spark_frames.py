@@ -112,6 +112,7 @@ def test_a_finished_hop_is_not_computed_again(tables, tmp_path):
     assert again.count() == 1000
 
 
+@pytest.mark.slow
 def test_a_folder_is_written_beside_the_rows(tables, tmp_path):
     rows = fv.spark.propagate(*tables, label="y", sensitive="s", hops=1, folder=tmp_path / "out")
     opened = fv.open_propagated(tmp_path / "out")
