@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import polars as pl
 
 import fairview as fv
@@ -47,6 +48,7 @@ def cases(columns: int, folder: Path) -> Iterator[tuple[str, Callable[[], object
     graph = read(good)
     yield "read_graph", partial(read, good)
     yield "read_graph, a polars frame", partial(read, pl.read_csv(good))
+    yield "read_graph, a pandas frame", partial(read, pd.read_csv(good))
     yield "read_graph, columns dropped by name", partial(read, good, drop=names[1:])
     yield "read_graph, columns chosen by name", partial(read, good, features=names)
     yield "read_graph by the recipe", partial(fv.read_graph, good, recipe=graph.recipe)
@@ -56,6 +58,9 @@ def cases(columns: int, folder: Path) -> Iterator[tuple[str, Callable[[], object
     yield "check (read_graph, summary)", lambda: summarise(read(good))
     yield "train, 1 epoch of the plain model", lambda: train_run(fv.Vanilla(epochs=1), graph, folder / "plain")
     yield "train, 1 epoch of FairVGNN", lambda: train_run(fv.FairVGNN(epochs=1), graph, folder / "fair")
+    yield "load_model", lambda: fv.load_model(folder / "fair")
+    turned = graph.with_features(graph.features[:, ::-1], graph.channels[::-1])
+    yield "predict, channels in another order", lambda: fv.load_model(folder / "fair").predict_proba(turned)
 
 
 def refused(read: Callable[..., fv.NodeGraph], path: Path, **options: list[str]) -> None:

@@ -32,6 +32,14 @@ def holder(tmp_path):
     process.stdout.close()
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no FIFOs")
+def test_a_pipe_in_its_place_is_refused(tmp_path):
+    os.mkfifo(tmp_path / NAME)
+    with pytest.raises(fv.FairviewError) as caught, folder_lock(tmp_path):
+        pass
+    assert str(caught.value) == f"{tmp_path / NAME}: is not a file. Remove it."
+
+
 def test_a_second_process_is_refused_at_once_with_the_first_ones_number(holder, tmp_path):
     with pytest.raises(fv.InputError) as caught, folder_lock(tmp_path):
         pass

@@ -7,6 +7,7 @@ none.
 from __future__ import annotations
 
 import os
+import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -76,6 +77,9 @@ def _acquired(folder: Path) -> int | None:
             stream = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
         except OSError as error:
             raise FairviewError(f"{path}: can't be written ({error.strerror or error}).") from None
+        if not stat.S_ISREG(os.fstat(stream).st_mode):
+            os.close(stream)
+            raise FairviewError(f"{path}: is not a file. Remove it.")
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -56,21 +56,21 @@ def test_an_argument_that_is_not_utf8_is_refused_at_the_start(run, people, optio
     assert done.err == "error: 'caf\\udce9': is not UTF-8. Rename the file, folder or column.\n"
 
 
-@pytest.mark.parametrize("option", ["--out", "--nodes", "--edges"])
-def test_an_empty_path_is_not_taken_for_this_folder(run, people, tmp_path, monkeypatch, option):
+@pytest.mark.parametrize("option", ["--out", "--nodes", "--edges", "--encoding"])
+def test_an_empty_value_is_a_usage_error_and_no_path_to_this_folder(run, people, tmp_path, monkeypatch, option):
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.iterdir())
     required = [] if option == "--nodes" else ["--nodes", people]
     done = run("train", *required, "--label", "ok", "--sensitive", "sex", option, "")
     assert done.code == 2
-    assert f"{option} is empty: give a path ('.' for this folder)." in plain(done.err)
+    assert f"{option} is empty: give a value." in plain(done.err)
     assert sorted(tmp_path.iterdir()) == before
 
 
 def test_an_empty_run_folder_is_a_usage_error(run, people):
     done = run("predict", "", "--nodes", people)
     assert done.code == 2
-    assert "run is empty: give a path ('.' for this folder)." in plain(done.err)
+    assert "run is empty: give a value." in plain(done.err)
 
 
 def test_five_people_train_with_a_warning(run, tmp_path):

@@ -10,6 +10,7 @@ the nodes that are scored, given the fitted models; it does not cover other fits
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -63,7 +64,6 @@ def cross_validated_auc(
         fewest: members of a class below which the AUC is undefined; at least two in every fold.
     """
     from sklearn.model_selection import StratifiedKFold
-    from threadpoolctl import threadpool_limits
 
     rows = np.flatnonzero(codes != UNKNOWN)
     names, sizes = np.unique(codes[rows], return_counts=True)
@@ -78,7 +78,10 @@ def cross_validated_auc(
     values, classes = features[rows], np.searchsorted(names, codes[rows])
     aucs, variance = [], 0.0
     for train, test in StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(values, classes):
-        with warnings.catch_warnings(), threadpool_limits(1):  # on so few nodes more threads wait for each other
+        with (
+            warnings.catch_warnings(),
+            _libraries().limit(limits=1),
+        ):  # on so few nodes more threads wait for each other
             warnings.simplefilter("ignore")  # an optimiser that stops early ranks well enough
             scores = make().fit(values[train], classes[train]).predict_proba(values[test])
         auc, errors = macro_auc(scores, classes[test])
@@ -86,6 +89,15 @@ def cross_validated_auc(
         variance += float(errors @ errors)
     mean, reach = float(np.mean(aucs)), NORMAL_QUANTILE * np.sqrt(variance) / FOLDS
     return CrossValidated(mean, float(max(mean - reach, 0.0)), float(min(mean + reach, 1.0)), len(rows))
+
+
+@functools.cache
+def _libraries() -> Any:
+    """Those with threads, looked for once: it takes longer than to fit a small tree."""
+    import sklearn.ensemble  # noqa: F401 - so that they are loaded
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def stratified_sample(

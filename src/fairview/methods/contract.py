@@ -114,11 +114,12 @@ def features_like(graph: NodeGraph, channels: tuple[str, ...]) -> npt.NDArray[np
     """The features in the order that a model was fitted with, matched by name; other channels are left out."""
     if graph.channels == channels:
         return graph.features
-    absent = [name for name in channels if name not in graph.channels]
+    places = {name: place for place, name in enumerate(graph.channels)}
+    absent = [name for name in channels if name not in places]
     if absent:
         raise InputError(f"predict: the graph lacks channels that the model was fitted with: {quoted(absent)}.")
     # in the same memory order too, so that the sums of a product are rounded alike
-    return np.ascontiguousarray(graph.features[:, [graph.channels.index(name) for name in channels]])
+    return np.ascontiguousarray(graph.features[:, [places[name] for name in channels]])
 
 
 def seen_by(graph: NodeGraph, channels: tuple[str, ...]) -> tuple[npt.NDArray[np.float32], Adjacency]:

@@ -14,6 +14,7 @@ from fairview.files import read_regular
 from fairview.locks import folder_lock
 from fairview.manifest import OWN as FILES
 from fairview.manifest import check_recorded, mismatches, record, write_recorded
+from fairview.marks import wrote
 from fairview.methods.model_files import WAITING
 from fairview.outputs import Inputs, check_folder
 from fairview.runs.finished import OUTPUTS as RUN
@@ -34,7 +35,10 @@ def check_outputs(folder: Path, *, inputs: Inputs = (), overwrite: bool = False)
         InputError: with every file that would be destroyed.
     """
     trials = [path.relative_to(folder) for path in folder.glob("trials/*")]
-    names = [*OUTPUTS, *(f"run/{name}" for name in RUN), *(f"{trial}/{name}" for trial in trials for name in _TRIAL)]
+    journal = "journal.log"  # of a study of ours it is written anew, whatever stands in it
+    check_folder(folder, [journal], inputs=inputs, overwrite=overwrite or wrote(folder / "study.json"))
+    others = [name for name in OUTPUTS if name != journal]
+    names = [*others, *(f"run/{name}" for name in RUN), *(f"{trial}/{name}" for trial in trials for name in _TRIAL)]
     check_folder(folder, names, inputs=inputs, overwrite=overwrite)
 
 

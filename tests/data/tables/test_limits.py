@@ -95,9 +95,9 @@ def test_very_many_sensitive_values_and_group_names(refusal):
     table = "id,age,sex,ok\n" + "".join(f"{k},1,s{k},{k % 2}\n" for k in range(40_000))
     assert refusal(table).startswith("nodes.csv: column 'sex': 40,000 different values (s0, s1, s10, ")
     names = {f"s{k}": f"g{k}" for k in range(40_000)}
-    assert refusal("id,age,sex,ok\n1,1,s0,0\n2,2,s1,1\n", groups=names).startswith(
-        "nodes.csv: column 'sex': 40,000 group names (s0, s1, s2, s3, s4 and 39,995 more); at most 20."
-    )
+    assert (
+        "nodes.csv: column 'sex': 40,000 group names (s0, s1, s2, s3, s4 and 39,995 more); at most 20. Leave some out."
+    ) in refusal("id,age,sex,ok\n1,1,s0,0\n2,2,s1,1\n", groups=names)
 
 
 def test_a_long_column_name(refusal):

@@ -193,10 +193,7 @@ def test_an_empty_cell_that_the_recipe_does_not_know_is_refused_without_an_optio
     recipe = fv.read_graph(people, links, label="ok", sensitive="sex").recipe
     with pytest.raises(fv.InputError) as caught:
         fv.read_graph(people.with_columns(age=pl.Series([20, None, 40])), links, recipe=recipe)
-    assert str(caught.value) == (
-        "nodes: column 'age': 1 of 3 rows are empty (id 2). Fill them, or leave these rows out: the model was trained "
-        "without empty cells."
-    )
+    assert str(caught.value) == ("nodes: column 'age': 1 of 3 rows are empty (id 2). Fill them, or drop them.")
 
 
 def test_label_and_sensitive_column_may_be_lacking(read, recipe):

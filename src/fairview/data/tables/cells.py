@@ -344,6 +344,8 @@ def _pandas_column(series: Any) -> pl.Series:
 
     Values of several kinds in one column become texts, as `to_csv` would write them.
     """
+    if series.dtype in (np.float64, np.int64):
+        return pl.Series(values=series.to_numpy(), nan_to_null=True)
     values: npt.NDArray[Any] = series.to_numpy(dtype=object, na_value=None)
     narrow = str(series.dtype).lower() in ("float16", "float32")  # 0.1 is 0.1, and not the nearest float32
     plain = [value.item() if isinstance(value, np.generic) and not narrow else value for value in values]
