@@ -1,12 +1,13 @@
 """Does work survive `kill -9`? Killed at random moments and resumed, and killed at every step of a save.
 
-python -m benchmarks.kills                        100 kills of train, compare and tune, 200 during saves
+python -m benchmarks.kills                        100 kills of train, compare, tune and propagate, 200 during saves
 python -m benchmarks.kills --kills 6 --saves 20   fewer of them
 
 Resumed work must leave the bytes of undisturbed work. A killed save must leave what `fairview verify` finds whole, or
 what says that it is unfinished and becomes whole when the same is asked again. Exit code 3 if anything differs.
 
-This process imports everything once; the work is done, and killed, in forks of it.
+This process imports everything once; the work is done, and killed, in forks of it. It never uses polars itself, whose
+threads a fork would not have.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 import fairview as fv
 from fairview.runs.evidence import audit_run
@@ -59,12 +62,27 @@ class Tally:
     wrong: list[str] = field(default_factory=list)
 
 
-def jobs() -> list[Job]:
-    """Train, compare and tune, each some hundred milliseconds long."""
+def jobs(tables: Path) -> list[Job]:
+    """Train, compare, tune, propagate and train from a propagated folder, each some hundred milliseconds long."""
     small, large = _graph(80), _graph(600)
     quick: Any = {"vanilla": {"epochs": 10, "hidden": 3}, "fairvgnn": {"epochs": 3, "hidden": 3, "views": 2}}
     tuned: Any = {"max_gap": 0.3, "methods": "logistic-regression", "trials": 6}
+    nodes, edges, stored = (tables / name for name in ("nodes.parquet", "edges.parquet", "propagated"))
+    roles: Any = {"label": "label", "sensitive": "sensitive", "split": "split"}
+
+    def prepare() -> None:
+        _write_tables(nodes, edges)
+        fv.propagate(nodes, edges, folder=stored, **roles)
+
+    _fork(prepare)
+
+    def from_folder(folder: Path) -> object:
+        whole = fv.open_propagated(stored)
+        return train_run(fv.Vanilla(epochs=120, hidden=4), whole.graph(), folder, resume=True, whole=whole)
+
     return [
+        Job("propagate", lambda folder: fv.propagate(nodes, edges, folder=folder, engine="duckdb", **roles)),
+        Job("train from a folder", from_folder),
         Job("train", lambda folder: train_run(fv.Vanilla(epochs=120, hidden=4), small, folder, resume=True)),
         Job("compare", lambda folder: fv.compare(small, seeds=2, folder=folder, workers=1, changes=quick)),
         Job("tune", lambda folder: fv.tune(large, folder=folder, resume=True, **tuned)),
@@ -130,11 +148,9 @@ def corrupt(folder: Path, before: dict[str, bytes]) -> list[str]:
     lost = [name for name in before if not (folder / name).exists()]
     if lost:
         return [f"{', '.join(lost)} lost"]
-    try:
-        problems = fv.verify(folder).problems
-    except fv.InputError as error:  # nothing in it yet
-        problems = () if "nothing to verify" in str(error) else (str(error),)
-    return [problem for problem in problems if "unfinished" not in problem and "was not finished" not in problem]
+    return [
+        problem for problem in _verified(folder) if "unfinished" not in problem and "was not finished" not in problem
+    ]
 
 
 def count_steps(job: Job, root: Path) -> tuple[int, dict[str, bytes]]:
@@ -174,8 +190,35 @@ def _without_seconds(document: Any) -> Any:
 def _differences(place: str, folder: Path, expected: dict[str, bytes]) -> list[str]:
     made = contents(folder)
     wrong = [name for name in sorted({*made, *expected}) if made.get(name) != expected.get(name)]
-    problems = [] if wrong else list(fv.verify(folder).problems)
+    problems = [] if wrong else _verified(folder)
     return [f"{place}: {name} differs from undisturbed work" for name in wrong] + [f"{place}: {p}" for p in problems]
+
+
+def _write_tables(nodes: Path, edges: Path) -> None:
+    """A graph as two Parquet files."""
+    graph = _graph(4_000)
+    nodes.parent.mkdir()
+    graph.to_frame().write_parquet(nodes)
+    ids = pl.Series(graph.ids)
+    ends = {"source": ids[graph.adjacency.sources], "target": ids[graph.adjacency.indices]}
+    pl.DataFrame(ends).write_parquet(edges)
+
+
+def _verified(folder: Path) -> list[str]:
+    """What `fairview verify` finds, in a process of its own."""
+    note = folder.with_name(f"{folder.name}.problems.json")
+
+    def verify() -> None:
+        try:
+            found = list(fv.verify(folder).problems)
+        except fv.InputError as error:  # nothing in it yet
+            found = [] if "nothing to verify" in str(error) else [str(error)]
+        note.write_text(json.dumps(found))
+
+    _fork(verify)
+    problems: list[str] = json.loads(note.read_text())
+    note.unlink()
+    return problems
 
 
 def _graph(nodes: int) -> fv.NodeGraph:
@@ -261,7 +304,7 @@ def main(arguments: list[str] | None = None) -> int:
     wrong: list[str] = []
     with tempfile.TemporaryDirectory() as made:
         root = Path(made).resolve()
-        all_jobs = jobs()
+        all_jobs = jobs(root / "tables")
         for place, job in enumerate(all_jobs):
             share = (asked.kills + place) // len(all_jobs)  # they add up to the number that is asked for
             tally = kill_at_random(job, share, root / "random" / job.name, asked.seed)
