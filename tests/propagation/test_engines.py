@@ -393,3 +393,17 @@ def test_no_part_replaces_an_input_or_a_table_of_somebody_elses(tmp_path):
     with pytest.raises(fv.InputError, match=r"part-00007\.parquet: exists, and was not written by fairview"):
         fv.propagate(part, edges, folder=tmp_path / "other", **ROLES)
     assert part.read_bytes() == before == (tmp_path / "other" / "part-00007.parquet").read_bytes()
+
+
+def test_what_a_killed_process_left_is_not_taken_for_something_else(tmp_path, monkeypatch):
+    nodes, edges = tables(tmp_path, IDS["texts"])
+    monkeypatch.setattr(duckdb, "read_rows", lambda *_, **__: (_ for _ in ()).throw(KilledError()))
+    with pytest.raises(KilledError):
+        fv.propagate(nodes, edges, folder=tmp_path / "a", engine="duckdb", **ROLES)
+    monkeypatch.undo()
+    pl.DataFrame({"job": ["x"]}).write_parquet(tmp_path / "a" / ".work" / "distinct.parquet")  # of another column
+    made = fv.propagate(nodes, edges, folder=tmp_path / "a", engine="duckdb", **ROLES)
+    assert made.facts.classes == ("0", "1")
+    (tmp_path / "a" / ".work").mkdir()  # killed after the manifest was written
+    fv.propagate(nodes, edges, folder=tmp_path / "a", engine="duckdb", **ROLES)
+    assert not (tmp_path / "a" / ".work").exists()

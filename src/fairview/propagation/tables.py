@@ -144,6 +144,7 @@ def propagate(
                     f"{folder}: holds a propagation of other tables or with other settings. Use another "
                     f"{option('folder')}."
                 )
+            shutil.rmtree(folder / WORK, ignore_errors=True)  # of a process that ended just before it would have
             return there
         stages = Stages(folder / WORK)
         if engine == "memory":

@@ -127,6 +127,7 @@ class Database:
             InputError: it has too many to be a label, a group or a category.
         """
         query = f"SELECT DISTINCT {_name(column)} FROM {_parquet(ids.paths)} LIMIT {_MOST_DISTINCT + 1}"
+        (self.work / "distinct.parquet").unlink(missing_ok=True)  # of another column, if a process was killed here
         path = self.copy(query, "distinct", f"column '{column}'")
         values = pl.read_parquet(path).to_series()
         path.unlink()
