@@ -36,7 +36,8 @@ def test_what_draws_is_an_extra_that_tests_have():
     assert not names(extras["report"]) & names(PROJECT["dependencies"])
     assert names(extras["fairlearn"]) == {"fairlearn"}
     assert names(extras["spark"]) == {"pyspark"}
-    assert {"fairview[report,fairlearn]", "fairview[spark]"} <= set(extras["all"])
+    assert names(extras["duckdb"]) == {"duckdb"}
+    assert extras["all"] == ["fairview[report,fairlearn,duckdb,spark]"]
     assert "fairview[all]" in extras["test"]
 
 

@@ -179,8 +179,8 @@ def test_quick_shuffles_can_be_asked_for(run, leaky):
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        ((), 1, "give a known dataset, a run folder, or --nodes."),
-        (("german", "--nodes", "x.csv"), 1, "give a known dataset, a run folder, or --nodes."),
+        ((), 1, "give a known dataset, a run folder, --nodes, or --propagated."),
+        (("german", "--nodes", "x.csv"), 1, "give a known dataset, a run folder, --nodes, or --propagated."),
         (("--nodes", "x.csv"), 1, "own tables need --label and --sensitive."),
         (("germen",), 1, "Did you mean 'german'?"),
         (("german", "--operator", "max"), 2, "mean"),

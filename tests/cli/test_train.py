@@ -410,8 +410,8 @@ def test_a_polite_end_keeps_what_is_best_so_far(tmp_path, end):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "give either a known dataset or --nodes."),
-        (("german", "--nodes", "a.csv"), "give either a known dataset or --nodes."),
+        ((), "give a known dataset, --nodes or --propagated."),
+        (("german", "--nodes", "a.csv"), "give a known dataset, --nodes or --propagated."),
         (("--nodes", "a.csv"), "own tables need --label and --sensitive."),
         (("germen",), "Did you mean 'german'?"),
         (("german", "--preset", "papre"), "no preset 'papre'. Did you mean 'paper'?"),

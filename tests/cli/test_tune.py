@@ -189,7 +189,7 @@ def test_a_command_line_that_makes_no_sense_has_exit_code_2(run, tmp_path, argum
 def test_a_dataset_or_tables_are_needed(run, tmp_path):
     for arguments in ((), ("german", "--nodes", "people.csv")):
         found = run("tune", *arguments, "--out", tmp_path / "out")
-        assert (found.code, found.err.strip()) == (1, "error: give either a known dataset or --nodes.")
+        assert (found.code, found.err.strip()) == (1, "error: give a known dataset, --nodes or --propagated.")
 
 
 def test_a_second_look_and_going_on_are_told_apart(run, home, tmp_path):

@@ -197,7 +197,7 @@ def _described(
 
 
 def _described_new(
-    nodes: Annotated[Path, _tables(help="Table of new nodes: CSV (also .gz) or Parquet, with a header.")],
+    nodes: Annotated[Path | None, _tables(help="Table of new nodes: CSV (also .gz) or Parquet, with a header.")] = None,
     edges: Annotated[
         Path | None,
         _tables(
@@ -258,7 +258,7 @@ def _with(
 
 def given(tables: TableOptions) -> list[str]:
     """The flags of own tables that are not at their defaults."""
-    described = inspect.signature(_described).parameters | inspect.signature(_described_new).parameters
+    described = {**inspect.signature(_described_new).parameters, **inspect.signature(_described).parameters}
     return [
         f"--{name.replace('_', '-')}" for name, value in tables.items() if value not in (described[name].default, [])
     ]

@@ -6,6 +6,7 @@ import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import metadata
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import polars as pl
 
 from fairview._version import __version__
 from fairview.atomic import write_atomic
+from fairview.data.tables.read import constant_note
 from fairview.groups import UNKNOWN
 from fairview.manifest import with_hashes
 from fairview.propagation.folder import MANIFEST, Moments, Part, PropagatedFacts, column_name
@@ -104,6 +106,7 @@ def write_folder(folder: Path, chunks: Iterable[Chunk], *, hops: int, **facts: A
     splits: dict[str, int] = {}
     parts: list[Part] = []
     labelled = positives = nodes = 0
+    first, constant = None, np.ones(len(channels), dtype=np.bool_)
     for number, chunk in enumerate(chunks):
         buffer = io.BytesIO()
         chunk.frame(channels, groups).write_parquet(buffer, compression="lz4")
@@ -122,6 +125,11 @@ def write_folder(folder: Path, chunks: Iterable[Chunk], *, hops: int, **facts: A
             splits[split] = splits.get(split, 0) + int(mask.sum())
         for moments, rows in zip(running, chunk.by_hop, strict=True):
             moments.add(rows.astype(np.float32))
+        if len(chunk.ids):
+            first = chunk.by_hop[0][0] if first is None else first
+            constant &= (chunk.by_hop[0] == first).all(axis=0)
+    if nodes and constant.any() and (text := constant_note(compress(channels, constant))) not in facts["notes"]:
+        facts["notes"] = (*facts["notes"], text)
     whole = PropagatedFacts(
         **facts,
         hops=hops,

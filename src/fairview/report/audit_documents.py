@@ -186,7 +186,7 @@ class AuditDocument(DocumentPart):
     rule: Text = ""
     level: Number = None
     permutations: Count | None = None
-    shuffling: Text = "exact"
+    shuffling: Text | None = "exact"
     channels: list[ChannelRow] = []
     probe: list[ProbeRow] = []
     label_leaks: list[LabelLeakRow] = []

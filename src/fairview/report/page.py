@@ -104,7 +104,7 @@ def _sections(content: Content) -> Iterator[tuple[str, Facts]]:
     if audit is not None and audit.channels:
         level = "unknown" if audit.level is None else f"{audit.level:g}"
         counts = {"operator": audit.operator, "hops": count(audit.hops), "permutations": count(audit.permutations)}
-        yield "How leaks were measured", [*counts.items(), ("shuffling", audit.shuffling), ("level", level)]
+        yield "How leaks were measured", [*counts.items(), ("shuffling", audit.shuffling or "none"), ("level", level)]
     if content.comparison is not None:
         settings = {name: value for name, value in content.study.items() if name not in ("kind", "version", "graph")}
         trials = {"splits": content.comparison.splits, "seeds": content.comparison.seeds}
