@@ -173,7 +173,7 @@ def test_the_operator_must_be_the_model_s(run, trained, propagated, tmp_path):
 def test_predict_wants_one_source(run, trained, folder, own_tables):
     assert run("predict", trained).err == "error: give --nodes or --propagated.\n"
     outcome = run("predict", trained, "--propagated", folder, "--nodes", own_tables.nodes)
-    message = "the folder holds nodes and links; leave out --nodes, --edges and what is about them."
+    message = "the folder holds nodes and links; leave out --nodes."
     assert outcome.err == f"error: --propagated: {message}\n"
 
 

@@ -62,9 +62,17 @@ def _check_files(folder: Path, findings: Findings) -> None:
         else:
             findings.require_recorded(folder, FILES)
         content = read_folder(folder)
-        if content.run is not None and content.run.audit is not None:
+        if content.run is not None and content.run.audit is not None and not _is_sampled(folder):
             findings.add(audit_file.against_metrics(content.run.audit, content.run.metrics or {}))
         findings.looked_at(name for name in ("run.json", "metrics.json", "history.jsonl") if (folder / name).exists())
+
+
+def _is_sampled(folder: Path) -> bool:
+    """Whether the run saw a sample of a propagated folder: its audit is of that, its metrics are of all nodes."""
+    if not (folder / "run.json").exists():
+        return False
+    stored = read_record(folder)["data"].get("propagated") or {}
+    return stored.get("metrics_of") == "all nodes" and stored.get("rows") != stored.get("nodes")
 
 
 def _check_numbers(
@@ -80,7 +88,8 @@ def _check_numbers(
                 findings.add(["run.json: the run is of another graph than the one given."])
                 return
             if audit := read_folder(folder).audit:
-                findings.add(audit_file.against_graph(audit, graph))
+                if not _is_sampled(folder):
+                    findings.add(audit_file.against_graph(audit, graph))
                 findings.note(audit_file.NOT_REPEATED)
         if not (folder / predictions.NAME).exists():
             return

@@ -49,11 +49,12 @@ class Blocks:
     def load(self, number: int) -> tuple[Ints, npt.NDArray[np.int32], npt.NDArray[np.float32] | None]:
         """Row pointers, columns and weights of a block."""
         stem = self.folder / f"block-{number:05}"
-        weights = Path(f"{stem}.weights.npy")
+        weights = Path(f"{stem}.weights.bin")
+        # plain numbers: np.load reads headers with ast, which threads of Python 3.11 can't share
         return (
-            np.load(f"{stem}.indptr.npy"),
-            np.load(f"{stem}.indices.npy"),
-            np.load(weights) if weights.exists() else None,
+            np.fromfile(f"{stem}.indptr.bin", dtype=np.int64),
+            np.fromfile(f"{stem}.indices.bin", dtype=np.int32),
+            np.fromfile(weights, dtype=np.float32) if weights.exists() else None,
         )
 
 
@@ -139,10 +140,10 @@ def build_blocks(
         indptr = np.searchsorted(pairs, rows)
         indices = (pairs - np.repeat(rows[:-1], np.diff(indptr))).astype(np.int32)
         stem = folder / f"block-{number:05}"
-        _save(f"{stem}.indptr.npy", indptr)
-        _save(f"{stem}.indices.npy", indices)
+        _save(f"{stem}.indptr.bin", indptr.astype(np.int64, copy=False))
+        _save(f"{stem}.indices.bin", indices)
         if weights is not None:
-            _save(f"{stem}.weights.npy", weights)
+            _save(f"{stem}.weights.bin", weights)
         for name in ("keys", "values"):
             (folder / f"{name}-{number:05}.bin").unlink(missing_ok=True)
         same, known = _same_group(codes, starts[number], indptr, indices)
@@ -211,8 +212,8 @@ def _same_group(
 
 
 def _save(path: str, array: npt.NDArray[Any]) -> None:
-    with open(path, "wb") as stream:  # noqa: PTH123 - numpy appends .npy to a name, not to a stream
-        np.save(stream, array)
+    with Path(path).open("wb") as stream:
+        array.tofile(stream)
         stream.flush()
         os.fsync(stream.fileno())
 
