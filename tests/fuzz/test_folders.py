@@ -109,4 +109,4 @@ def test_spoilt_tunings_are_read_or_refused(cases, folders, more):
     names = [name for name in files(folder) if not name.startswith("trials/")] + [
         name for name in files(folder) if name.startswith("trials/0000/")
     ]
-    check(cases, folder, names, [fv.verify, read_folder, resume])
+    check(cases, folder, names, [fv.verify, lambda folder: fv.verify(folder, more), read_folder, resume])

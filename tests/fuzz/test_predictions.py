@@ -56,5 +56,5 @@ def test_damaged_predictions_are_read_or_refused(cases, tmp_path):
 
 
 def test_a_folder_in_its_place_is_refused(tmp_path):
-    with pytest.raises(fv.InputError, match="can't be read"):
+    with pytest.raises(fv.InputError, match="is not a file"):
         read_predictions(tmp_path)

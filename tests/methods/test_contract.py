@@ -130,10 +130,6 @@ def graphs(graph, other_graph, weighing_or_not) -> tuple[fv.NodeGraph, fv.NodeGr
     return weighing_or_not(graph), weighing_or_not(other_graph)
 
 
-# --- same seed, same bits ---------------------------------------------------------------------------------------------
-
-
-@every
 def test_channels_in_another_order_are_matched_in_time_proportional_to_their_number():
     """60 seconds for 100,000 of them, when each was looked for among all."""
     names = tuple(f"c{place}" for place in range(50_000))
@@ -144,6 +140,10 @@ def test_channels_in_another_order_are_matched_in_time_proportional_to_their_num
     assert time.process_time() - start < 2
 
 
+# --- same seed, same bits ---------------------------------------------------------------------------------------------
+
+
+@every
 def test_same_seed_same_bits_whatever_ran_before(case, graphs):
     graph, _ = graphs
     first = fingerprint(make(case).fit(graph))
