@@ -60,12 +60,14 @@ class Tally:
 
 
 def jobs() -> list[Job]:
-    """Train, compare and tune, each some hundred milliseconds long."""
+    """Train, compare and tune, each some hundred milliseconds long; training writes checkpoints meanwhile."""
     small, large = _graph(80), _graph(600)
     quick: Any = {"vanilla": {"epochs": 10, "hidden": 3}, "fairvgnn": {"epochs": 3, "hidden": 3, "views": 2}}
+    fair: Any = {"epochs": 40, "hidden": 3, "views": 2}
     tuned: Any = {"max_gap": 0.3, "methods": "logistic-regression", "trials": 6}
     return [
         Job("train", lambda folder: train_run(fv.Vanilla(epochs=120, hidden=4), small, folder, resume=True)),
+        Job("train FairVGNN", lambda folder: train_run(fv.FairVGNN(**fair), small, folder, resume=True)),
         Job("compare", lambda folder: fv.compare(small, seeds=2, folder=folder, workers=1, changes=quick)),
         Job("tune", lambda folder: fv.tune(large, folder=folder, resume=True, **tuned)),
     ]

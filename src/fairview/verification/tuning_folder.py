@@ -65,6 +65,10 @@ def _check_trials(folder: Path, findings: Findings) -> None:
             hashes = about["sha256"]
             if not isinstance(about["method"], str) or not isinstance(about["settings"], dict):
                 raise TypeError
+            lost = [name for name in ("model.json", "scores.npy") if not (path.parent / name).is_file()]
+            if lost:
+                findings.add(f"{place}/{name}: is missing, although trial.json records it." for name in lost)
+                continue
             wrong = [name for name in ("model.json", "scores.npy") if file_sha256(path.parent / name) != hashes[name]]
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             findings.add([f"{place}: can't be read."])
