@@ -57,6 +57,7 @@ def audit(
         fairview audit runs/german --format json
     """
     import fairview.leakage.graph_audit as audits
+    from fairview.data.datasets import dataset_names
     from fairview.runs.evidence import write_audit
 
     names = list(dict.fromkeys(hidden or ()))
@@ -64,6 +65,8 @@ def audit(
     run = Path(what) if what is not None and (Path(what) / "run.json").is_file() else None
     if run is None and what is not None and (Path(what) / "seed-1").is_dir():
         raise InputError(f"{what}: holds several runs; audit one of them, such as {Path(what) / 'seed-1'}.")
+    if run is None and what is not None and Path(what).is_dir() and what not in dataset_names():
+        raise InputError(f"{what}: holds no finished run (there is no run.json).")
     if run is not None:
         from fairview.data.splits import with_default_split
         from fairview.runs.evidence import audit_run, run_graph
