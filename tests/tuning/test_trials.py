@@ -72,7 +72,8 @@ def as_archive() -> bytes:
 
 
 FORGED = {
-    "empty": b"", "archive": as_archive(), "nan": as_saved(np.full(600, np.nan)), "beyond 1": as_saved(np.full(600, 7.0)),
+    "empty": b"", "archive": as_archive(), "nan": as_saved(np.full(600, np.nan)),
+    "beyond 1": as_saved(np.full(600, 7.0)),
     "other length": as_saved(np.zeros(599)), "other type": as_saved(np.zeros(600, dtype=np.float32)),
     "more than memory": as_saved(np.zeros(600)).replace(b"(600,), }        ", b"(600000000000,), }"),
 }  # fmt: skip
