@@ -66,6 +66,7 @@ def jobs(tables: Path) -> list[Job]:
     """Train, compare, tune, propagate and train from a propagated folder, each some hundred milliseconds long."""
     small, large = _graph(80), _graph(600)
     quick: Any = {"vanilla": {"epochs": 10, "hidden": 3}, "fairvgnn": {"epochs": 3, "hidden": 3, "views": 2}}
+    fair: Any = {"epochs": 40, "hidden": 3, "views": 2}
     tuned: Any = {"max_gap": 0.3, "methods": "logistic-regression", "trials": 6}
     nodes, edges, stored = (tables / name for name in ("nodes.parquet", "edges.parquet", "propagated"))
     roles: Any = {"label": "label", "sensitive": "sensitive", "split": "split"}
@@ -84,6 +85,7 @@ def jobs(tables: Path) -> list[Job]:
         Job("propagate", lambda folder: fv.propagate(nodes, edges, folder=folder, engine="duckdb", **roles)),
         Job("train from a folder", from_folder),
         Job("train", lambda folder: train_run(fv.Vanilla(epochs=120, hidden=4), small, folder, resume=True)),
+        Job("train FairVGNN", lambda folder: train_run(fv.FairVGNN(**fair), small, folder, resume=True)),
         Job("compare", lambda folder: fv.compare(small, seeds=2, folder=folder, workers=1, changes=quick)),
         Job("tune", lambda folder: fv.tune(large, folder=folder, resume=True, **tuned)),
     ]

@@ -207,3 +207,12 @@ def test_a_folder_of_seeds_is_not_taken_for_a_dataset(run, tmp_path):
     outcome = run("audit", tmp_path)
     assert outcome.code == 1
     assert "holds several runs; audit one of them, such as" in outcome.err.replace("\n", " ")
+
+
+def test_a_folder_without_a_finished_run_is_not_taken_for_a_dataset(run, people, tmp_path):
+    (tmp_path / "begun").mkdir()
+    tables = ("--nodes", people, "--label", "ok", "--sensitive", "sex")
+    for arguments in ((), tables):
+        outcome = run("audit", tmp_path / "begun", *arguments)
+        assert (outcome.code, outcome.out) == (1, "")
+        assert outcome.err == f"error: {tmp_path / 'begun'}: holds no finished run (there is no run.json).\n"

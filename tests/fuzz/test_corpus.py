@@ -29,6 +29,11 @@ def journal(path: Path, _: Path) -> object:
     return _outcomes(path, "0" * 64)
 
 
+def comparison(path: Path, folder: Path) -> object:
+    (folder / "summary.json").write_bytes(path.read_bytes())
+    return fv.write_report(folder)
+
+
 def dataset(path: Path, folder: Path) -> object:
     (folder / "bail.csv").write_bytes(path.read_bytes())
     return load(dataset_of({"bail.csv": path.read_bytes()}), folder)
@@ -51,7 +56,10 @@ def progress(path: Path, folder: Path) -> object:
     return checkpoint.load_checkpoint(folder / "checkpoint.safetensors", identity="x")
 
 
-READERS = {"tables": table, "journals": journal, "datasets": dataset, "pyg": pyg, "checkpoints": progress}
+READERS = {
+    "tables": table, "journals": journal, "comparisons": comparison, "datasets": dataset, "pyg": pyg,
+    "checkpoints": progress,
+}  # fmt: skip
 FILES = sorted(path for path in CORPUS.glob("*/*") if path.is_file())
 
 

@@ -100,13 +100,22 @@ def test_spoilt_comparisons_are_read_or_refused(cases, folders, graph):
     )
 
 
+@pytest.fixture(scope="module")
+def tuning_files(folders) -> list[str]:
+    """Those of one of the trials stand for all."""
+    names = files(folders["tuning"])
+    return [name for name in names if not name.startswith("trials/") or name.startswith("trials/0000/")]
+
+
 @pytest.mark.parametrize("cases", CASES)
-def test_spoilt_tunings_are_read_or_refused(cases, folders, more):
+def test_spoilt_tunings_are_read_or_refused(cases, folders, tuning_files):
     def resume(folder: Path) -> None:
         check_undecided(folder, 2, None)
 
-    folder = folders["tuning"]
-    names = [name for name in files(folder) if not name.startswith("trials/")] + [
-        name for name in files(folder) if name.startswith("trials/0000/")
-    ]
-    check(cases, folder, names, [fv.verify, read_folder, resume])
+    check(cases, folders["tuning"], tuning_files, [fv.verify, read_folder, resume])
+
+
+@pytest.mark.parametrize("cases", CASES)
+def test_spoilt_tunings_are_decided_again_or_refused(cases, folders, tuning_files, more):
+    tenth = cases // 10  # the decision takes a tenth of a second
+    check(tenth, folders["tuning"], tuning_files, [lambda folder: fv.verify(folder, more)])

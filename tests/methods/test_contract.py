@@ -133,9 +133,6 @@ def graphs(graph, other_graph, weighing_or_not) -> tuple[fv.NodeGraph, fv.NodeGr
     return weighing_or_not(graph), weighing_or_not(other_graph)
 
 
-# --- same seed, same bits ---------------------------------------------------------------------------------------------
-
-
 def test_channels_in_another_order_are_matched_in_time_proportional_to_their_number():
     """60 seconds for 100,000 of them, when each was looked for among all."""
     names = tuple(f"c{place}" for place in range(50_000))
@@ -144,6 +141,9 @@ def test_channels_in_another_order_are_matched_in_time_proportional_to_their_num
     start = time.process_time()
     assert (features_like(graph, names) == values).all()
     assert time.process_time() - start < 2
+
+
+# --- same seed, same bits ---------------------------------------------------------------------------------------------
 
 
 @every

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
+import json
+
 import numpy as np
 import pytest
 
@@ -54,6 +58,33 @@ def test_an_empty_folder_holds_no_trial(holdout, tmp_path):
 @pytest.mark.parametrize("content", [b"", b"[]", b"null", b"[" * 100_000, b"\xff\xfe"])
 def test_a_damaged_trial_is_fitted_again(saved, holdout, tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
+    assert load(tmp_path, holdout) is None
+
+
+def as_saved(array: np.ndarray) -> bytes:
+    np.save(stream := io.BytesIO(), array)
+    return stream.getvalue()
+
+
+def as_archive() -> bytes:
+    np.savez(stream := io.BytesIO(), scores=np.zeros(600))
+    return stream.getvalue()
+
+
+FORGED = {
+    "empty": b"", "archive": as_archive(), "nan": as_saved(np.full(600, np.nan)),
+    "beyond 1": as_saved(np.full(600, 7.0)),
+    "other length": as_saved(np.zeros(599)), "other type": as_saved(np.zeros(600, dtype=np.float32)),
+    "more than memory": as_saved(np.zeros(600)).replace(b"(600,), }        ", b"(600000000000,), }"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("content", FORGED.values(), ids=FORGED)
+def test_scores_that_are_none_are_fitted_again_although_their_hash_fits(saved, holdout, tmp_path, content):
+    (tmp_path / "scores.npy").write_bytes(content)
+    about = json.loads((tmp_path / "trial.json").read_text())
+    about["sha256"]["scores.npy"] = hashlib.sha256(content).hexdigest()
+    (tmp_path / "trial.json").write_text(json.dumps(about))
     assert load(tmp_path, holdout) is None
 
 

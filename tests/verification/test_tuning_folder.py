@@ -106,6 +106,14 @@ def test_scores_that_the_tried_models_do_not_give_are_noticed_although_the_hashe
     assert fv.verify(folder, many).problems == (f"{place}/scores.npy: these are not the scores that the model gives.",)
 
 
+@pytest.mark.parametrize("name", ["model.json", "scores.npy"])
+def test_a_tried_model_that_lost_a_file_is_noticed_with_the_files_name(copied, name):
+    folder = copied("tuning")
+    path = min(folder.glob(f"trials/*/{name}"))
+    path.unlink()
+    assert f"{path.relative_to(folder)}: is missing, although trial.json records it." in fv.verify(folder).problems
+
+
 def test_a_trial_that_was_put_there_is_noticed(copied):
     folder = copied("tuning")
     shutil.copytree(min(folder.glob("trials/*")), folder / "trials" / "9999")

@@ -76,6 +76,7 @@ def audit(
         fairview audit runs/german --format json
     """
     import fairview.leakage.graph_audit as audits
+    from fairview.data.datasets import dataset_names
     from fairview.leakage.folder_audit import audit_folder
     from fairview.outputs import check_folder
     from fairview.propagation.operators import Operator
@@ -86,6 +87,8 @@ def audit(
     run = Path(what) if what is not None and (Path(what) / "run.json").is_file() else None
     if run is None and what is not None and (Path(what) / "seed-1").is_dir():
         raise InputError(f"{what}: holds several runs; audit one of them, such as {Path(what) / 'seed-1'}.")
+    if run is None and what is not None and Path(what).is_dir() and what not in dataset_names():
+        raise InputError(f"{what}: holds no finished run (there is no run.json).")
     folder, inputs = out or run, options.inputs_of(tables)
     if folder is not None:
         from fairview.runs.evidence import AUDIT_OUTPUTS  # it brings torch

@@ -237,7 +237,8 @@ class NetworkMethod(Estimator):
 
 def _load(network: Network, progress: Progress, state: State) -> None:
     """Go on from a state that comes from a file."""
-    fits = _like(state, network.state()) and (not progress.best or _like(progress.best, network.snapshot()))
+    given, known = (_without_streams(each) for each in (state, network.state()))
+    fits = _like(given, known) and (not progress.best or _like(progress.best, network.snapshot()))
     try:
         if fits:
             network.load_state(state)
@@ -247,10 +248,12 @@ def _load(network: Network, progress: Progress, state: State) -> None:
         raise ModelFileError("resume: the checkpoint is not of this method and this data.")
 
 
+def _without_streams(state: State) -> State:
+    """All but the streams of randomness, which begin when they are first drawn from; the global one is always there."""
+    return {name: each for name, each in state.items() if not name.startswith("random.") or name == "random.global"}
+
+
 def _like(state: State, other: State) -> bool:
-    """Whether two states have tensors of the same names, shapes and types; random streams are there once used."""
-    first, second = (
-        {name: (each.shape, each.dtype) for name, each in one.items() if not name.startswith("random.")}
-        for one in (state, other)
-    )
+    """Whether two states have tensors of the same names, shapes and types."""
+    first, second = ({name: (each.shape, each.dtype) for name, each in one.items()} for one in (state, other))
     return first == second

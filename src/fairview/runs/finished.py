@@ -96,3 +96,11 @@ def read_json(path: Path) -> Any:
         raise InputError(f"{path}: can't be read as JSON; it is damaged.") from None
     check_recorded(path, content)
     return document
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """A JSON document that must be an object."""
+    document = read_json(path)
+    if not isinstance(document, dict):
+        raise InputError(f"{path}: holds no JSON object; it is damaged, or of another program.")
+    return document

@@ -16,7 +16,7 @@ from fairview.errors import InputError
 from fairview.files import read_regular
 from fairview.manifest import OWN, mismatches
 from fairview.report.folder import read_folder
-from fairview.runs.finished import read_json
+from fairview.runs.finished import read_object
 from fairview.study.journal import LARGEST, decode
 from fairview.study.result_tables import tables
 from fairview.study.row_summary import UNRANKED, Outcomes, summarise_rows
@@ -43,12 +43,12 @@ def check_comparison(folder: Path, graph: NodeGraph | None, findings: Findings) 
         if unfinished := read_folder(folder).unfinished:
             findings.add([f"summary.json: {unfinished[0].lower()}{unfinished[1:]}"])
             return
-        summary = read_json(folder / "summary.json")
+        summary = read_object(folder / "summary.json")
         if graph is not None:
             told = summary.get("graph")
             findings.add(graph_record.against_graph(told, graph, "summary.json", "the comparison"))
             findings.note("a comparison keeps no predictions: the metrics of its trials can't be made again.")
-        findings.add(_against_study(summary, read_json(folder / "study.json")))
+        findings.add(_against_study(summary, read_object(folder / "study.json")))
         outcomes = _outcomes(folder / "journal.jsonl", dict(summary.get("graph", {})).get("sha256"))
         listed = [trial for trial, _ in outcomes], [result for _, result in outcomes]
         texts = zip(tables(*listed), tables(*listed, with_quotes=True), strict=True)
@@ -65,11 +65,15 @@ def check_comparison(folder: Path, graph: NodeGraph | None, findings: Findings) 
 
 def _against_study(summary: Mapping[str, Any], study: Mapping[str, Any]) -> list[str]:
     """The rows must be those that were asked for."""
-    rows = [
-        [{name: row.get(name) for name in ("method", "encoder", "settings")} for row in document.get("rows", [])]
-        for document in (summary, study)
-    ]
-    return [] if rows[0] == rows[1] else ["study.json: its rows are not those of summary.json."]
+    try:
+        rows = [
+            [{name: row.get(name) for name in ("method", "encoder", "settings")} for row in document["rows"]]
+            for document in (summary, study)
+        ]
+        same = rows[0] == rows[1]
+    except (KeyError, TypeError, AttributeError):
+        same = False
+    return [] if same else ["study.json: its rows are not those of summary.json."]
 
 
 def _outcomes(path: Path, sha256: Any) -> Outcomes:

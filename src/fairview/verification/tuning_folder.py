@@ -15,7 +15,7 @@ from fairview.files import read_regular
 from fairview.manifest import OWN, file_sha256, mismatches
 from fairview.methods.registry import METHODS
 from fairview.report.folder import read_folder
-from fairview.runs.finished import read_json, read_record
+from fairview.runs.finished import read_json, read_object, read_record
 from fairview.tuning.certificate import NAME
 from fairview.tuning.decision import decide
 from fairview.tuning.holdout import hold_out
@@ -40,9 +40,9 @@ def check_tuning(folder: Path, graph: NodeGraph | None, load: Loader, findings: 
         findings.require_recorded(folder, ["study.json", "tune.json", *trials])
         if not findings.problems:
             read_folder(folder)
-            document = read_json(folder / "tune.json")
+            document = read_object(folder / "tune.json")
             _check_trials(folder, findings)
-            findings.add(_against_study(document, read_json(folder / "study.json")))
+            findings.add(_against_study(document, read_object(folder / "study.json")))
             findings.add(_against_run(document, folder / "run"))
     if (folder / "run").is_dir():
         inner = findings.inside("run")
@@ -65,6 +65,10 @@ def _check_trials(folder: Path, findings: Findings) -> None:
             hashes = about["sha256"]
             if not isinstance(about["method"], str) or not isinstance(about["settings"], dict):
                 raise TypeError
+            lost = [name for name in ("model.json", "scores.npy") if not (path.parent / name).is_file()]
+            if lost:
+                findings.add(f"{place}/{name}: is missing, although trial.json records it." for name in lost)
+                continue
             wrong = [name for name in ("model.json", "scores.npy") if file_sha256(path.parent / name) != hashes[name]]
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             findings.add([f"{place}: can't be read."])
