@@ -419,11 +419,11 @@ def test_a_polite_end_keeps_what_is_best_so_far(tmp_path, end):
         (("german", "--method", "vanilla", "--preset", "paper"), "--preset paper: plain model has no presets."),
         (("german", "--set", "epochs"), "--set epochs: expected NAME=VALUE, for example --set epochs=50."),
         (("german", "--set", "epoch=5"), "FairVGNN: no parameter 'epoch'. Did you mean 'epochs'?"),
-        (("german", "--set", "epochs=0"), "FairVGNN: epochs=0: "),
-        (("german", "--set", "clamp_threshold=much"), "FairVGNN: clamp_threshold='much': "),
+        (("german", "--set", "epochs=0"), "FairVGNN: epochs=0; expected "),
+        (("german", "--set", "clamp_threshold=much"), "FairVGNN: clamp_threshold='much'; expected "),
         (("german", "--set", "seed=5"), "--set seed=5: use --seed."),
         (("german", "--set", "encoder=gin"), "--set encoder=gin: use --encoder."),
-        (("german", "--method", "constant", "--set", "answer=maybe"), "Constant: answer='maybe': "),
+        (("german", "--method", "constant", "--set", "answer=maybe"), "Constant: answer='maybe'; expected "),
     ],
 )
 def test_wrong_input_is_a_message_and_leaves_nothing_behind(run, tmp_path, arguments, message):
