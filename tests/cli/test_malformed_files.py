@@ -34,7 +34,7 @@ def run(folder: Path, nodes: bytes, edges: bytes | None, options: list[str]) -> 
 
 
 def check(nodes: bytes, edges: bytes | None, options: list[str]) -> None:
-    """A description (3: nothing can be trained on it), or code 1 and a message in which every problem names its file."""
+    """A description (3: nothing can be trained on it), or code 1 and problems that each name their file."""
     with tempfile.TemporaryDirectory() as folder:
         code, out, err = run(
             Path(folder), nodes, edges, [*OPTIONS, *" ".join(f"--{option}" for option in options).split()]
