@@ -72,6 +72,7 @@ def as_archive() -> bytes:
 
 
 FORGED = {
+    "half a header": b"\x93NUMPY\x01\x00\x01\x00" + as_saved(np.zeros(600))[10:],
     "empty": b"", "archive": as_archive(), "nan": as_saved(np.full(600, np.nan)),
     "beyond 1": as_saved(np.full(600, 7.0)),
     "other length": as_saved(np.zeros(599)), "other type": as_saved(np.zeros(600, dtype=np.float32)),

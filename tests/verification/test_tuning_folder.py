@@ -74,6 +74,18 @@ def test_a_decision_that_tells_of_another_model_is_noticed_although_the_hashes_f
         (folder / "tune.json").write_text(before)
 
 
+def test_a_certificate_that_repeats_a_group_is_noticed_at_once(copied, edit, reseal):
+    """Each pair of groups is tested: 3,000 of them would take hours."""
+    folder = copied("tuning") / "run"
+    edit(
+        folder / "certificate.json", lambda document: document["limits"][0]["groups"][0].extend([{"group": "a"}] * 3000)
+    )
+    reseal(folder)
+    assert "certificate.json: statistical_parity: it repeats a group, or counts more than 100." in (
+        fv.verify(folder).problems
+    )
+
+
 def test_a_run_beside_a_refusal_is_noticed(copied, edit, reseal):
     folder = copied("tuning")
     edit(folder / "tune.json", lambda document: document.update(chosen=None))

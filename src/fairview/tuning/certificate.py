@@ -30,6 +30,9 @@ from fairview.tuning.limits import CONDITIONS, Limit
 
 NAME = "certificate.json"
 
+_MOST_GROUPS = 100
+"""Every pair of groups is tested again: beyond so many it takes minutes."""
+
 RULE = (
     "Candidates were put in order by what the learning and tuning nodes say of them, and tested one after the other on "
     "the certification nodes until the first failed (fixed sequence, exact test); of those that passed, the most "
@@ -175,6 +178,9 @@ def _check_statement(document: Mapping[str, Any]) -> list[str]:
 
 def _check_limit(limit: Mapping[str, Any]) -> list[str]:
     problems = []
+    names = [[row["group"] for row in rows] for rows in limit["groups"]]
+    if any(len({*each}) < len(each) or len(each) > _MOST_GROUPS for each in names):
+        return [f"{NAME}: {limit['gap']}: it repeats a group, or counts more than {_MOST_GROUPS}."]
     conditions = zip(CONDITIONS[limit["gap"]], limit["groups"], strict=True)
     samples = tuple(
         tuple(Sample(row["positive"], row["nodes"], row["population"]) for row in rows) for _, rows in conditions

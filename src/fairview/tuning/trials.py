@@ -157,10 +157,12 @@ def load_trial(folder: Path, method: str, settings: Mapping[str, Any], holdout: 
 def _read_scores(path: Path, nodes: int) -> npt.NDArray[np.float64]:
     """So many probabilities; whatever else `np.load` would open, or ask memory for, is a ValueError."""
     stream = io.BytesIO(read_regular(path, MOST_BYTES))
-    if np.lib.format.read_magic(stream) != (1, 0):
-        raise ValueError("not an array as np.save writes it")
-    shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
-    content = stream.read()
+    try:
+        whole = np.lib.format.read_magic(stream) == (1, 0)
+        shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+    except Exception as error:  # whatever a reader of Python's syntax makes of a damaged header
+        raise ValueError("not an array as np.save writes it") from error
+    content = stream.read() if whole else b""
     if (shape, dtype, len(content)) != ((nodes,), np.dtype(np.float64), 8 * nodes):
         raise ValueError("not one score for each node")
     scores = np.frombuffer(content, dtype=np.float64)
