@@ -54,8 +54,9 @@ test-all: lint browser java audit  ## also the long suites
 audit: install  ## known weaknesses of the pinned packages; says so if it was skipped for lack of a network
 	@$(BIN)/python -m release.audit
 
-kills: install  ## kill -9 over train, compare, tune and saves; exit code 3 if anything differs
+kills: install  ## kill -9 over train, compare, tune and saves, and full disks; exit code 3 if anything differs
 	$(BIN)/python -m benchmarks.kills
+	$(BIN)/python -m benchmarks.full_disk
 
 bench: install  ## ratios against the obvious alternatives, side by side; exit code 3 if one falls short
 	$(BIN)/python -m benchmarks

@@ -72,7 +72,7 @@ def jobs(tables: Path) -> list[Job]:
     roles: Any = {"label": "label", "sensitive": "sensitive", "split": "split"}
 
     def prepare() -> None:
-        _write_tables(nodes, edges)
+        write_tables(nodes, edges)
         fv.propagate(nodes, edges, folder=stored, **roles)
 
     _fork(prepare)
@@ -196,7 +196,7 @@ def _differences(place: str, folder: Path, expected: dict[str, bytes]) -> list[s
     return [f"{place}: {name} differs from undisturbed work" for name in wrong] + [f"{place}: {p}" for p in problems]
 
 
-def _write_tables(nodes: Path, edges: Path) -> None:
+def write_tables(nodes: Path, edges: Path) -> None:
     """A graph as two Parquet files."""
     graph = _graph(4_000)
     nodes.parent.mkdir()

@@ -62,6 +62,16 @@ def test_an_unfinished_run_is_not_ok(copied):
     assert fv.verify(folder).problems == ("run.json: is missing: the run is unfinished.",)
 
 
+def test_a_model_beside_a_checkpoint_is_an_unfinished_run(copied):
+    folder = copied("run")
+    for path in folder.iterdir():
+        if path.is_file() and not path.name.startswith("model."):
+            path.unlink()
+    assert fv.verify(folder).ok
+    (folder / "checkpoint.safetensors").write_bytes(b"")
+    assert fv.verify(folder).problems == ("run.json: is missing: the run is unfinished.",)
+
+
 def test_metrics_that_the_predictions_do_not_give_are_noticed_although_the_hashes_fit(copied, edit, reseal, many):
     folder = copied("run")
     edit(folder / "metrics.json", lambda document: document["test"].update(accuracy=0.99))

@@ -28,7 +28,7 @@ def check_run(
 ) -> None:
     """Everything that can be said about a run folder; or about the model files alone, where there is no run."""
     model, before = None, len(findings.problems)
-    if (folder / "run.json").exists() or (folder / "metrics.json").exists():
+    if any((folder / name).exists() for name in ("run.json", "metrics.json", "checkpoint.safetensors")):
         _check_files(folder, findings)
     sound = len(findings.problems) == before
     if sound and (folder / "model.json").exists():
@@ -57,6 +57,8 @@ def _check_files(folder: Path, findings: Findings) -> None:
             return
         if not (folder / "run.json").exists():
             findings.add(["run.json: is missing: the run is unfinished."])
+            if not (folder / "metrics.json").exists():
+                return
         elif recorded(folder) is None:
             findings.note("run.json: was written by version 0.1.0, which kept no hashes.")
         else:

@@ -20,6 +20,7 @@ from fairview.data.adjacency import EdgeCounts
 from fairview.data.tables.recipe import Recipe
 from fairview.errors import InputError, option
 from fairview.machine import available_cores
+from fairview.propagation.engines.array_files import append
 from fairview.propagation.engines.block_products import degree_factors, multiply
 from fairview.propagation.engines.budget import Budget
 from fairview.propagation.engines.database import Database
@@ -212,7 +213,7 @@ def _hops(
             if stages.result(f"hop-0-{number}") is None:
                 with start.open("wb") as stream:
                     for first in range(0, len(rows), ROWS):
-                        rows.features(slice(first, first + ROWS))[:, group].tofile(stream)
+                        append(stream, rows.features(slice(first, first + ROWS))[:, group])
                 stages.finish(f"hop-0-{number}", True)
             for hop in range(1, hops + 1):
                 if stages.result(f"hop-{hop}-{number}") is not None:

@@ -23,6 +23,7 @@ import numpy.typing as npt
 from fairview.data.adjacency import EdgeCounts
 from fairview.data.edge_weights import agreed_weights, summed_weights, weights_at
 from fairview.groups import UNKNOWN
+from fairview.propagation.engines.array_files import append
 
 Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
@@ -106,9 +107,9 @@ def partition(
             bounds = [0, *cuts.tolist(), len(keys)]
             for k, (first, last) in enumerate(pairwise(bounds)):
                 if first < last:
-                    keys[first:last].tofile(streams[k])
+                    append(streams[k], keys[first:last])
                     if weights is not None:
-                        weights[first:last].tofile(values[k])
+                        append(values[k], weights[first:last])
     finally:
         for stream in (*streams, *values):
             stream.close()
@@ -213,7 +214,7 @@ def _same_group(
 
 def _save(path: str, array: npt.NDArray[Any]) -> None:
     with Path(path).open("wb") as stream:
-        array.tofile(stream)
+        append(stream, array)
         stream.flush()
         os.fsync(stream.fileno())
 

@@ -35,6 +35,7 @@ from fairview.data.tables.roles import (
 from fairview.data.tables.scaling import Scaling
 from fairview.errors import InputError, Problems, option, quoted
 from fairview.groups import UNKNOWN
+from fairview.propagation.engines.array_files import append
 
 ROWS = 500_000
 """Rows that are read at a time."""
@@ -162,7 +163,7 @@ def read_rows(
             if missing == "error":
                 report_empty(reader, rules.columns, encoded, missing)
             problems.raise_if_any()
-            encoded.tofile(stream)
+            append(stream, encoded)
             start = end
             done(frame.height)
     unknown = unknown_notes(labels, rules.label, codes, rules.sensitive) if recipe is None else []
