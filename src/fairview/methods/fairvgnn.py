@@ -18,8 +18,9 @@ from fairview.data.graph import NodeGraph
 from fairview.errors import InputError
 from fairview.methods.fitted import second_head
 from fairview.methods.parameters import Few, Nodes, Rate, Steps, Weight
-from fairview.methods.penalised import GroupDistance, Penalised, PenalisedNetwork
+from fairview.methods.penalised import GroupDistance
 from fairview.methods.presets import preset_settings
+from fairview.methods.self_supervision import SelfSupervised, SelfSupervisedNetwork
 from fairview.nn.losses import balanced_weights, discriminator_loss, generator_loss, masking_price
 from fairview.nn.mask import ChannelMask
 from fairview.nn.paths import Rows, Where
@@ -31,7 +32,7 @@ Phase = Literal["discriminator", "classifier", "generator"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class FairVGNN(Penalised):
+class FairVGNN(SelfSupervised):
     """FairVGNN (Wang et al., KDD 2022): learns which channels to mask, and clamps the encoder where they leak.
 
     Args:
@@ -94,6 +95,13 @@ class FairVGNN(Penalised):
     }
     """The same with the distance in place of the discriminator, which is not in the paper."""
 
+    self_supervised_search_space: ClassVar[Mapping[str, Sequence[Any]]] = {
+        **search_space,
+        "self_supervision": ("none", "agreement", "reconstruction"),
+        "self_supervision_weight": (0.1, 1.0, 10.0),
+    }
+    """The paper's with the terms that need no labels."""
+
     discriminator: Literal["adversarial", "energy"] = "adversarial"
     views: Few = 10
     temperature: Rate = 1.0
@@ -145,7 +153,7 @@ class FairVGNN(Penalised):
         return self.feature_masks
 
 
-class FairVGNNNetwork(PenalisedNetwork):
+class FairVGNNNetwork(SelfSupervisedNetwork):
     """One run of FairVGNN on one graph: everything that is trained, and how."""
 
     method: FairVGNN
@@ -160,7 +168,7 @@ class FairVGNNNetwork(PenalisedNetwork):
                 "encoder: none of its weights acts on the channels, so that nothing can be clamped. "
                 "Set weight_regulariser='none'."
             )
-        self.optimisers = {"classifier": Adam(self.classifier.parameters(), method.learning_rate_classifier)}
+        self.optimisers = {"classifier": Adam(self.heads.parameters(), method.learning_rate_classifier)}
         if any(parameter.requires_grad for parameter in self.encoder.parameters()):  # the user's own may be frozen
             self.optimisers["encoder"] = Adam(self.encoder.parameters(), method.learning_rate_encoder)
         if method.feature_masks:
@@ -233,7 +241,7 @@ class FairVGNNNetwork(PenalisedNetwork):
         return loss
 
     def classifier_phase(self, masks: Tensor) -> float | None:
-        """Learn the labels from the same views, and keep the groups together if that has a weight."""
+        """Learn the labels from the same views, and what else the classifier's loss has."""
         loss = None
         for _ in range(self.method.classifier_steps):
             loss = self.classifier_step(masks)
