@@ -248,3 +248,12 @@ def test_soft_masks_weigh_by_what_they_hide_and_no_mask_hides_nothing() -> None:
 def test_the_means_of_channels_of_variance_one_cost_one() -> None:
     targets = torch.tensor([[1.0], [-1.0], [1.0], [-1.0]])
     assert reconstruction_loss(torch.zeros(3, 4, 1), torch.full((3, 1), 0.3), targets).item() == pytest.approx(1)
+
+
+def test_agreement_of_a_linear_classifier_is_a_ridge_that_the_nodes_weigh() -> None:
+    """docs/self-supervision.md: near a logit of 0, over all masks that keep each channel by a coin's throw."""
+    masks = torch.tensor([[k >> j & 1 for j in range(4)] for k in range(16)], dtype=torch.float64)
+    x, u = draws(10, NODES, 4).detach(), 1e-4 * draws(11, 4).detach()
+    logits = (x @ (masks * u).T).T[..., None]
+    ridge = (x.square().mean(dim=0) * u.square()).sum() / 4  # a coin's variance
+    assert agreement_loss(logits).item() == pytest.approx(ridge.item() / 16, rel=1e-5)  # (p (1 - p))² at 1/2

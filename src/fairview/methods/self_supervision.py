@@ -1,8 +1,8 @@
 """What can nodes without a label teach a network with views? A loss that needs neither labels nor groups.
 
-The paper names "self-supervised constraints" as future work (section 6) and defines none. Two are offered, as a term of
-the classifier's loss: the views of a node should get the same answer, or tell what their masks hide. Both look at every
-node that is not held out: held out are the nodes of all splits but `train`.
+The paper plans "to leverage self-supervised learning to constrain the bias" (section 7) and defines nothing. Two such
+losses are offered, as a term of the classifier's: the views of a node should get the same answer, or tell what their
+masks hide. Both look at every node that is not held out: held out are the nodes of all splits but `train`.
 """
 
 from __future__ import annotations
