@@ -72,7 +72,8 @@ def agreement_loss(logits: Tensor) -> Tensor:
     """How far the views of a node are apart: the mean over views and nodes of (σ(logit) - their mean over views)².
 
     Example:
-        >>> agreement_loss(torch.logit(torch.tensor([[[0.2], [0.5]], [[0.6], [0.5]]], dtype=torch.float64))).item()
+        >>> logits = torch.logit(torch.tensor([[[0.2], [0.5]], [[0.6], [0.5]]]))  # two views, two nodes
+        >>> round(agreement_loss(logits).item(), 6)  # half of 0.2²
         0.02
     """
     return torch.sigmoid(logits[..., 0]).var(dim=0, correction=0).mean()
