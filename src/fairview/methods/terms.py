@@ -41,7 +41,7 @@ def joined(terms: Sequence[Term], outputs_of: Callable[[Rows], Tensor]) -> Calla
         >>> values = torch.tensor([[1.0, 3.0, 3.0, 6.0]])
         >>> loss(values, slice(None)).item()
         5.0
-        >>> [round(loss(values[:, half], half).item(), 5) for half in (slice(0, 2), slice(2, 4))]  # their mean is 5, too
+        >>> [round(loss(values[:, half], half).item(), 5) for half in (slice(0, 2), slice(2, 4))]  # 5 on average
         [4.0, 6.0]
     """
     edges = [0, *accumulate(len(term.nodes) for term in terms)]

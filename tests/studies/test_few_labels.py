@@ -1,0 +1,45 @@
+"""The study of few labels compares like with like."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fairview as fv
+from fairview.methods.settings import check_settings
+from studies.few_labels import METRICS, SETTINGS, TRIES, lines, table, with_labels
+
+
+def test_val_and_test_are_the_same_whatever_the_number_of_labels_and_the_others_are_in_no_split():
+    graph = fv.synthetic_graph(400, groups={"f": 0.4, "m": 0.6}, average_degree=4, seed=1)
+    splits = [with_labels(graph, 2, labels).splits for labels in (20, 100)]
+    for name in ("val", "test"):
+        np.testing.assert_array_equal(splits[0][name], splits[1][name])
+        assert splits[0][name].sum() == 100
+    assert [split["train"].sum() for split in splits] == [20, 100]
+    assert not np.array_equal(splits[0]["val"], with_labels(graph, 3, 20).splits["val"])
+
+
+def test_all_three_have_as_many_tries():
+    assert {len(tries) for tries in TRIES.values()} == {2}
+    for kind, tries in TRIES.items():
+        for settings in tries:
+            check_settings(fv.FairVGNN, SETTINGS | settings | {"self_supervision": kind})
+
+
+def test_differences_are_paired_by_split_and_splits_that_are_not_finished_are_left_out():
+    place = {"dataset": "german", "encoder": "gcn", "labels": 20}
+    values = {"none": (0.5, 0.7, 0.9), "agreement": (0.6, 0.8), "reconstruction": (0.4, 0.8)}
+    rows = [
+        place | {"kind": kind, "split": split, "metrics": dict.fromkeys(METRICS, value)}
+        for kind, found in values.items()
+        for split, value in enumerate(found)
+    ]
+    found = {(line.kind, line.metric): line for line in lines(rows)}
+    assert {line.splits for line in found.values()} == {2}
+    assert found["none", "auc"].mean.mean == pytest.approx(0.6)
+    assert found["agreement", "auc"].minus_none.mean == pytest.approx(0.1)
+    assert found["agreement", "auc"].minus_none.low is None, "both differ by as much"
+    assert found["reconstruction", "auc"].minus_none.mean == pytest.approx(0)
+    assert found["reconstruction", "auc"].minus_none.high == pytest.approx(0.1 * 12.7062, rel=1e-4)
+    assert "| german | gcn | 20 | 2 | none | 60.0 | 60.0 | 60.0 | 60.0 |" in table(list(found.values()))
