@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from studies.few_labels import METRICS, SETTINGS, TRIES, lines, table, with_labels
 
 import fairview as fv
 from fairview.methods.settings import check_settings
-from studies.few_labels import METRICS, SETTINGS, TRIES, lines, table, with_labels
 
 
 def test_val_and_test_are_the_same_whatever_the_number_of_labels_and_the_others_are_in_no_split():
@@ -29,7 +29,7 @@ def test_all_three_have_as_many_tries():
 
 def test_differences_are_paired_by_split_and_splits_that_are_not_finished_are_left_out():
     place = {"dataset": "german", "encoder": "gcn", "labels": 20}
-    values = {"none": (0.5, 0.7, 0.9), "agreement": (0.6, 0.8), "reconstruction": (0.4, 0.8)}
+    values = {"none": (0.5, 0.7, 0.9), "agreement": (0.6, 0.8), "reconstruction": (0.49, 0.71)}
     rows = [
         place | {"kind": kind, "split": split, "metrics": dict.fromkeys(METRICS, value)}
         for kind, found in values.items()
@@ -41,5 +41,5 @@ def test_differences_are_paired_by_split_and_splits_that_are_not_finished_are_le
     assert found["agreement", "auc"].minus_none.mean == pytest.approx(0.1)
     assert found["agreement", "auc"].minus_none.low is None, "both differ by as much"
     assert found["reconstruction", "auc"].minus_none.mean == pytest.approx(0)
-    assert found["reconstruction", "auc"].minus_none.high == pytest.approx(0.1 * 12.7062, rel=1e-4)
+    assert found["reconstruction", "auc"].minus_none.high == pytest.approx(0.01 * 12.7062, rel=1e-4)
     assert "| german | gcn | 20 | 2 | none | 60.0 | 60.0 | 60.0 | 60.0 |" in table(list(found.values()))
