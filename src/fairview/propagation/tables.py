@@ -20,7 +20,7 @@ from fairview.data.tables.cells import TableSource
 from fairview.data.tables.read import read_graph
 from fairview.data.tables.recipe import Missing, Recipe
 from fairview.data.tables.scaling import ScalingKind
-from fairview.errors import InputError, Problems, did_you_mean, option
+from fairview.errors import InputError, Problems, did_you_mean, option, quoted
 from fairview.isolation import isolated
 from fairview.locks import folder_lock
 from fairview.machine import peak_memory_mb, reset_peak_memory
@@ -224,6 +224,13 @@ def _check_reading(nodes: TableSource, edges: TableSource, reading: Reading) -> 
         raise InputError(f"propagate: no parameter '{unknown[0]}'.{did_you_mean(unknown[0], list(usual))}")
     problems = Problems()
     check_settings({**usual, **reading, "nodes": nodes, "edges": edges}, problems)
+    given, recipe = reading.get("sensitive"), reading.get("recipe")
+    if isinstance(given, list | tuple) or (recipe is not None and recipe.further_sensitive):
+        several = list(given) if isinstance(given, list | tuple) else [each.column for each in recipe.attributes]  # type: ignore[union-attr]
+        problems.add(
+            f"sensitive: a propagated folder holds one attribute, and these are {quoted(several)}. Name one, or write "
+            "their combinations into a column of their own."
+        )
     problems.raise_if_any()
 
 
