@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 def to_pyg(graph: NodeGraph) -> Data:
     """A `Data` with x, edge_index, y, sensitive and the masks; names and ids in attributes beside them.
 
-    `y` and `sensitive` are int64 with -1 for unknown; of several sensitive attributes, `sensitive` holds their
-    combinations, `sensitive_codes`, (n, attributes), the codes of each, and `sensitive_attributes` their names and groups. `edge_index` has both directions of an undirected edge. Links'
-    weights are in `edge_weight`, (m,), beside `weighted=True`. All tensors are copies.
+    `y` and `sensitive` are int64 with -1 for unknown. Of several sensitive attributes, `sensitive` holds their
+    combinations, `sensitive_codes`, (n, attributes), the codes of each, and `sensitive_attributes` what they mean.
+    `edge_index` has both directions of an undirected edge. Links' weights are in `edge_weight`, (m,), beside
+    `weighted=True`. All tensors are copies.
     """
     import torch
     from torch_geometric.data import Data
@@ -79,8 +80,8 @@ def from_pyg(
         sensitive: name of the attribute with the sensitive values, or of a channel if `data.channels` names it, or
             the values themselves. Several attributes: a list of such names, or the values by name.
         label: name of the attribute with the labels: 0, 1, and -1 for unlabelled.
-        groups: of one attribute, names of the groups; the sensitive values are then codes 0, 1, ... and -1 for unknown. Without names,
-            every value is a group, -1 too.
+        groups: of one attribute, names of the groups; the sensitive values are then codes 0, 1, ... and -1 for unknown.
+            Without names, every value is a group, -1 too.
         channels: names of the columns of x; by default `data.channels`, or x0, x1, ...
         directed: keep the edges as they are; by default as `data.directed` says, or symmetric.
         edge_weight: name of the attribute with a weight for each edge, or the weights themselves, (m,) or (m, 1). By
@@ -155,7 +156,9 @@ def _several(
     """Several attributes by name, if these are: from their values, their names, or what `to_pyg` wrote."""
     wrote = _get(data, "sensitive_attributes")
     if isinstance(sensitive, Mapping):
-        values = {str(name): (_numpy(each, f"sensitive['{name}']"), ()) for name, each in sensitive.items()}
+        values: dict[str, tuple[npt.NDArray[Any], tuple[str, ...]]] = {
+            str(name): (_numpy(each, f"sensitive['{name}']"), ()) for name, each in sensitive.items()
+        }
     elif isinstance(sensitive, list | tuple) and sensitive and all(isinstance(name, str) for name in sensitive):
         found = {name: _sensitive(data, name, channels, problems) for name in sensitive}
         values = {name: (each, own) for name, (each, _, own) in found.items() if each is not None}
@@ -204,7 +207,7 @@ def _of_several(
 
 
 def _sensitive(
-    data: Data, sensitive: str | npt.ArrayLike, channels: Sequence[str] | None, problems: Problems
+    data: Data, sensitive: Any, channels: Sequence[str] | None, problems: Problems
 ) -> tuple[npt.NDArray[Any] | None, str, tuple[str, ...]]:
     """The values, what they are called, and the channel that holds them, if they come from one."""
     if not isinstance(sensitive, str):

@@ -46,7 +46,7 @@ class Reading(TypedDict, total=False):
     """How the tables are read: the options of `read_graph`, but for similarity rules."""
 
     label: str | None
-    sensitive: str | None
+    sensitive: str | Sequence[str] | None
     id: str | None
     source: str | None
     target: str | None
@@ -225,12 +225,14 @@ def _check_reading(nodes: TableSource, edges: TableSource, reading: Reading) -> 
     problems = Problems()
     check_settings({**usual, **reading, "nodes": nodes, "edges": edges}, problems)
     given, recipe = reading.get("sensitive"), reading.get("recipe")
-    if isinstance(given, list | tuple) or (recipe is not None and recipe.further_sensitive):
-        several = list(given) if isinstance(given, list | tuple) else [each.column for each in recipe.attributes]  # type: ignore[union-attr]
+    names = [each.column for each in recipe.attributes] if recipe is not None else given
+    if isinstance(names, list | tuple) and len(names) > 1:
         problems.add(
-            f"sensitive: a propagated folder holds one attribute, and these are {quoted(several)}. Name one, or write "
+            f"sensitive: a propagated folder holds one attribute, and these are {quoted(names)}. Name one, or write "
             "their combinations into a column of their own."
         )
+    elif isinstance(given, list | tuple) and given:
+        reading["sensitive"] = given[0]
     problems.raise_if_any()
 
 

@@ -168,8 +168,9 @@ def read_attributes(
         if name not in columns:
             reader.problems.add(f"groups: no sensitive column '{name}'.{did_you_mean(str(name), columns)}")
     found = [read_sensitive(reader, column, names.get(column)) for column in columns]
-    codes = np.stack([each for each, _ in found], axis=1) if found else np.empty((len(reader.table), 0), np.int16)
-    return codes, tuple(rule for _, rule in found if rule is not None)
+    codes = [each[:, None] for each, rule in found if rule is not None]  # of the others the reader has told
+    nothing = np.empty((len(reader.table), 0), dtype=np.int16)
+    return np.concatenate([nothing, *codes], axis=1), tuple(rule for _, rule in found if rule is not None)
 
 
 def apply_attributes(reader: ColumnReader, rules: Sequence[Sensitive]) -> npt.NDArray[np.int16]:
