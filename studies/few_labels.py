@@ -27,10 +27,11 @@ import numpy as np
 
 import fairview as fv
 from fairview.study.statistics import Estimate, RunMetrics, difference, estimate
-from fairview.undefined import Undefined, plain
+from fairview.undefined import Metric, Undefined, plain
 
 DATASETS = ("german", "credit-small", "bail")
 ENCODERS = ("gcn", "gin")
+PLACES = [(dataset, encoder) for dataset in DATASETS for encoder in ENCODERS]
 LABELS = (20, 100, 500)
 SPLITS = 10
 METRICS = ("auc", "balanced_accuracy", "statistical_parity_gap", "equal_opportunity_gap")
@@ -132,9 +133,8 @@ def lines(rows: list[dict[str, Any]]) -> list[Line]:
     """Of the splits on which all three are finished."""
     found: dict[tuple[str, str, int], dict[str, dict[int, RunMetrics]]] = defaultdict(lambda: defaultdict(dict))
     for row in rows:
-        metrics = {name: Undefined("no value") if v is None else v for name, v in row["metrics"].items()}
         place = found[row["dataset"], row["encoder"], row["labels"]]
-        place[row["kind"]][row["split"]] = RunMetrics(row["split"], 0, metrics)
+        place[row["kind"]][row["split"]] = RunMetrics(row["split"], 0, measured(row))
     result = []
     for (dataset, encoder, labels), kinds in sorted(found.items(), key=lambda item: DATASETS.index(item[0][0])):
         whole = sorted(set.intersection(*(set(kinds[kind]) for kind in TRIES)))
@@ -156,26 +156,39 @@ def table(found: list[Line]) -> str:
     for start in range(0, len(found), len(METRICS)):
         row = found[start : start + len(METRICS)]
         first = row[0]
-        values = [_mean(line) if line.kind == "none" else _difference(line) for line in row]
+        values = [_mean(line) if line.kind == "none" else _difference(line.minus_none) for line in row]
         cells = [first.dataset, first.encoder, str(first.labels), str(first.splits), first.kind, *values]
         shown.append(f"| {' | '.join(cells)} |")
     return "\n".join(shown)
 
 
-def beyond_noise(found: list[Line]) -> str:
-    """The mean difference, and how many intervals lie above and below 0: by chance, one in forty on either side."""
-    shown = [f"| | labels | {' | '.join(METRICS)} |", f"|{'---|' * (2 + len(METRICS))}"]
+def together(rows: list[dict[str, Any]]) -> str:
+    """The differences from `none` over all datasets and encoders, a split's averaged first."""
+    found = {Cell(**{name: row[name] for name in Cell.__annotations__}): measured(row) for row in rows}
+    shown = ["| | labels | splits | AUC | balanced accuracy | SP | EO |", f"|{'---|' * 7}"]
     for kind in ("agreement", "reconstruction"):
         for labels in LABELS:
-            cells = []
-            for metric in METRICS:
-                some = [each for each in found if (each.kind, each.labels, each.metric) == (kind, labels, metric)]
-                means = [float(each.minus_none.mean) for each in some]  # type: ignore[arg-type]
-                above = sum((each.minus_none.low or 0) > 0 for each in some)
-                below = sum((each.minus_none.high or 0) < 0 for each in some)
-                cells.append(f"{100 * np.mean(means):+.1f} ({above} above, {below} below, of {len(some)})")
-            shown.append(f"| {kind} | {labels} | {' | '.join(cells)} |")
+            pairs = [
+                [(Cell(split, *place, labels, kind), Cell(split, *place, labels, "none")) for place in PLACES]
+                for split in range(SPLITS)
+            ]
+            whole = [split for split in pairs if all(cell in found for pair in split for cell in pair)]
+            runs, reference = (
+                [
+                    RunMetrics(pair[k].split, place, found[pair[k]])
+                    for split in whole
+                    for place, pair in enumerate(split)
+                ]
+                for k in (0, 1)
+            )
+            values = [_difference(difference(runs, reference, metric)) for metric in METRICS]
+            shown.append(f"| {kind} | {labels} | {len(whole)} | {' | '.join(values)} |")
     return "\n".join(shown)
+
+
+def measured(row: dict[str, Any]) -> dict[str, Metric]:
+    """A cell's metrics on test."""
+    return {name: Undefined("no value") if value is None else value for name, value in row["metrics"].items()}
 
 
 def write(found: list[Line]) -> None:
@@ -195,8 +208,7 @@ def _mean(line: Line) -> str:
     return f"{100 * line.mean.mean:.1f}" if isinstance(line.mean.mean, float) else "undefined"
 
 
-def _difference(line: Line) -> str:
-    gained = line.minus_none
+def _difference(gained: Estimate) -> str:
     if not isinstance(gained.mean, float):
         return "undefined"
     if gained.low is None or gained.high is None:
@@ -218,7 +230,7 @@ def main() -> None:
         train(journal, given.splits)
     rows = rows_of(journal)
     found = lines(rows)
-    print(table(found), beyond_noise(found), sep="\n\n")
+    print(table(found), together(rows), sep="\n\n")
     seconds = {kind: np.mean([row["seconds"] for row in rows if row["kind"] == kind]) for kind in TRIES}
     print("\nSeconds of a fit: " + ", ".join(f"{kind} {value:.2f}" for kind, value in seconds.items()))
     if given.write:

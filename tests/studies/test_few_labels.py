@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from studies.few_labels import METRICS, SETTINGS, TRIES, lines, table, with_labels
+from studies.few_labels import METRICS, PLACES, SETTINGS, TRIES, lines, table, together, with_labels
 
 import fairview as fv
 from fairview.methods.settings import check_settings
@@ -43,3 +43,16 @@ def test_differences_are_paired_by_split_and_splits_that_are_not_finished_are_le
     assert found["reconstruction", "auc"].minus_none.mean == pytest.approx(0)
     assert found["reconstruction", "auc"].minus_none.high == pytest.approx(0.01 * 12.7062, rel=1e-4)
     assert "| german | gcn | 20 | 2 | none | 60.0 | 60.0 | 60.0 | 60.0 |" in table(list(found.values()))
+
+
+def test_all_places_together_are_averaged_by_split_first():
+    """Each split's difference: 1 and 3 points; t = 12.7062 with one degree of freedom, and s/√n = 1 point."""
+    rows = [
+        {"dataset": dataset, "encoder": encoder, "labels": 20, "kind": kind, "split": split}
+        | {"metrics": dict.fromkeys(METRICS, 0.5 if kind == "none" else 0.51 + 0.02 * split + 0.1 * (place % 2 - 0.5))}
+        for split in range(2)
+        for place, (dataset, encoder) in enumerate(PLACES)
+        for kind in TRIES
+    ]
+    assert "| agreement | 20 | 2 | +2.0 (-10.7, +14.7) |" in together(rows)
+    assert "| reconstruction | 20 | 1 | +1.0 " in together(rows[:-1]), "half a split is left out"
