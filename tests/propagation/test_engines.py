@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +161,33 @@ def test_a_hub_that_knows_everyone(tmp_path):
     spokes = pl.DataFrame({"source": [0] * (N - 1), "target": list(range(1, N)), "w": [1.0] * (N - 1)})
     pl.concat([pl.read_parquet(edges).cast({"source": pl.Int64, "target": pl.Int64}), spokes]).write_parquet(edges)
     assert_same(*both(nodes, edges, tmp_path, **ROLES))
+
+
+@pytest.mark.slow
+def test_a_hub_of_a_million_links(tmp_path, monkeypatch):
+    monkeypatch.undo()  # in blocks and parts as they always are
+    draw, n = np.random.default_rng(2), 1_000_001
+    nodes, edges = tmp_path / "people.parquet", tmp_path / "links.parquet"
+    pl.DataFrame({"id": np.arange(n), "x": draw.normal(size=n), "s": draw.integers(0, 2, n)}).write_parquet(nodes)
+    pl.DataFrame({"source": np.zeros(n - 1, dtype=int), "target": np.arange(1, n)}).write_parquet(edges)
+    memory, beyond = both(nodes, edges, tmp_path, sensitive="s")
+    assert_same(memory, beyond)
+    assert memory.facts.links == 1_000_000
+
+
+@pytest.mark.parametrize(("name", "operator"), [("german", "gcn"), pytest.param("bail", "sum", marks=pytest.mark.slow)])
+def test_known_datasets_give_the_same_folder(tmp_path, name, operator):
+    if not os.environ.get("FAIRVIEW_DATA"):
+        pytest.skip(f"needs {name}.zip: name its folder in FAIRVIEW_DATA")
+    graph = fv.load_dataset(name)
+    nodes, edges, ids = tmp_path / "people.parquet", tmp_path / "links.parquet", np.array(graph.ids)
+    features = {channel: graph.features[:, place] for place, channel in enumerate(graph.channels)}
+    pl.DataFrame({"id": ids, "y": graph.labels, "s": graph.sensitive, **features}).write_parquet(nodes)
+    ends = {"source": ids[graph.adjacency.sources], "target": ids[graph.adjacency.indices]}
+    pl.DataFrame(ends).write_parquet(edges)
+    memory, beyond = both(nodes, edges, tmp_path, label="y", sensitive="s", split_seed=3, operator=operator)
+    assert_same(memory, beyond)
+    assert memory.facts.links == graph.num_edges
 
 
 def test_no_links_at_all(tmp_path):
