@@ -362,6 +362,44 @@ def test_stopped_anywhere_it_goes_on_to_the_same_bytes(tmp_path, monkeypatch, mo
     assert resumed.sha256 == whole.sha256
 
 
+@pytest.mark.parametrize("widths", [(3, 2), (2, 3)], ids=["less", "more"])
+@pytest.mark.parametrize("step", ["multiply", "write_folder"])
+def test_it_goes_on_with_another_memory(tmp_path, monkeypatch, widths, step):
+    nodes, edges = tables(tmp_path, IDS["texts"])
+    whole = fv.propagate(nodes, edges, folder=tmp_path / "whole", engine="duckdb", **ROLES)
+    calls, work = 0, getattr(duckdb, step)
+
+    def stop(*arguments: Any, **named: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == (3 if step == "multiply" else 1):
+            raise KilledError
+        return work(*arguments, **named)
+
+    monkeypatch.setattr(duckdb, step, stop)
+    monkeypatch.setattr(budget.Budget, "width", lambda *_: widths[0])
+    with pytest.raises(KilledError):
+        fv.propagate(nodes, edges, folder=tmp_path / "killed", engine="duckdb", memory="8GB", **ROLES)
+    monkeypatch.setattr(duckdb, step, work)
+    monkeypatch.setattr(budget.Budget, "width", lambda *_: widths[1])
+    resumed = fv.propagate(nodes, edges, folder=tmp_path / "killed", engine="duckdb", memory="4GB", **ROLES)
+    assert resumed.sha256 == whole.sha256
+
+
+def test_links_and_cells_are_gone_from_the_disk_before_the_parts_are_written(tmp_path, monkeypatch):
+    nodes, edges = tables(tmp_path, IDS["texts"])
+    left: list[str] = []
+    write = duckdb.write_folder
+
+    def look(folder: Path, *given: Any, **facts: Any) -> Any:
+        left.extend(path.name for path in (folder / ".work").glob("*.bin"))
+        return write(folder, *given, **facts)
+
+    monkeypatch.setattr(duckdb, "write_folder", look)
+    fv.propagate(nodes, edges, folder=tmp_path / "a", engine="duckdb", **ROLES)
+    assert sorted(left) == ["hop-0-0.bin", "hop-1-0.bin", "hop-2-0.bin"]
+
+
 def test_a_table_that_changed_since_is_noticed(tmp_path, monkeypatch):
     nodes, edges = tables(tmp_path, IDS["texts"])
     monkeypatch.setattr(duckdb, "degree_factors", lambda *_: (_ for _ in ()).throw(KilledError()))

@@ -57,10 +57,11 @@ class Budget:
     def disk(self) -> int:
         """Bytes of work files and parts at the worst moment."""
         keys = self.pairs * (8 + 8 * self.weighted)
-        blocks = self.pairs * (4 + 4 * self.weighted)
-        features = self.nodes * self.channels * _REAL * (self.hops + 2)
+        blocks = self.pairs * (4 + 4 * self.weighted) + self.nodes * 8
+        encoded = self.nodes * self.channels * _REAL
+        hops = encoded * (self.hops + 1)
         parts = self.nodes * (self.channels * (self.hops + 1) * 4 + 16)
-        return max(keys + blocks, blocks + features + parts)
+        return max(encoded + keys + blocks, encoded + blocks + hops, hops + parts)
 
     def check_disk(self, folder: Path) -> None:
         """Enough room must be left where the folder is.
