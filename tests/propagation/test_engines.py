@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from pathlib import Path
 from typing import Any
@@ -301,6 +302,14 @@ def test_too_little_memory_and_too_little_disk_are_said_before_the_work(tmp_path
         fv.propagate(nodes, edges, folder=tmp_path / "b", engine="duckdb", **ROLES)
 
 
+def test_more_nodes_than_can_be_numbered_are_refused():
+    most = budget.Budget(nodes=2**31 - 1, links=1, channels=1, hops=1, directed=False, weighted=False)
+    assert most.width(10**12) == 1
+    with pytest.raises(fv.InputError) as caught:
+        dataclasses.replace(most, nodes=2**31).width(10**12)
+    assert str(caught.value) == "nodes: 2,147,483,648; this engine can number 2,147,483,647. Pass engine='spark'."
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
@@ -417,6 +426,8 @@ def test_a_finished_folder_is_returned_and_never_replaced(tmp_path):
     before = (tmp_path / "a" / "manifest.json").stat().st_mtime_ns
     assert fv.propagate(nodes, edges, folder=tmp_path / "a", **ROLES).sha256 == first.sha256
     assert (tmp_path / "a" / "manifest.json").stat().st_mtime_ns == before
+    said = {"drop": [], "missing": "error", "directed": None}  # as they are unless something else is said
+    assert fv.propagate(nodes, edges, folder=tmp_path / "a", **ROLES, **said).sha256 == first.sha256
     with pytest.raises(fv.InputError, match="holds a propagation of other tables or with other settings"):
         fv.propagate(nodes, edges, folder=tmp_path / "a", **ROLES, hops=1)
 

@@ -11,6 +11,8 @@ from fairview.errors import InputError, option
 _BASE = 1_200_000_000
 """Bytes for Python, its packages, DuckDB's buffers and the blocks that are worked on."""
 _REAL = 8
+_MOST_NODES = 2**31 - 1
+"""A link is a key of 63 bits, and a column number one of 31."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,12 @@ class Budget:
         """How many channels are held at a time.
 
         Raises:
-            InputError: not even one.
+            InputError: not even one, or there are more nodes than can be numbered.
         """
+        if self.nodes > _MOST_NODES:
+            raise InputError(
+                f"nodes: {self.nodes:,}; this engine can number {_MOST_NODES:,}. Pass {option('engine', 'spark')}."
+            )
         fixed = _BASE + self.nodes * (_REAL + 8 + 4)  # degrees, ids, and labels, groups and splits
         width = (memory - fixed) // (self.nodes * _REAL) if self.nodes else self.channels
         if width < 1:
