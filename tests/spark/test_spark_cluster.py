@@ -36,7 +36,7 @@ def tables(folder: Path) -> tuple[Path, Path]:
 def run(*words: str) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error::FutureWarning", *words],
-        capture_output=True, text=True, timeout=500, env=environment(),
+        capture_output=True, text=True, timeout=900, env=environment(),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
 
