@@ -19,7 +19,7 @@ Codes = npt.NDArray[np.int16]
 _MOST_GROUPS = 1000
 
 
-def group_codes(values: npt.ArrayLike) -> tuple[Codes, tuple[str, ...]]:
+def group_codes(values: npt.ArrayLike, *, what: str = "sensitive") -> tuple[Codes, tuple[str, ...]]:
     """Codes into the distinct values, which are sorted: numbers by size, texts by their characters.
 
     Raises:
@@ -30,21 +30,21 @@ def group_codes(values: npt.ArrayLike) -> tuple[Codes, tuple[str, ...]]:
         >>> codes.tolist(), names
         ([1, -1, 0, 1], ('f', 'm'))
     """
-    array = as_array(values, "sensitive")
+    array = as_array(values, what)
     if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
         array = np.array(values, dtype=np.object_)  # in a list with texts, NumPy would turn NaN into the text 'nan'
     if array.ndim != 1:
-        raise InputError(f"sensitive: shape {array.shape}; expected one value per node.")
+        raise InputError(f"{what}: shape {array.shape}; expected one value per node.")
     if array.dtype.kind not in "biuOUSTf":
-        raise InputError(f"sensitive: values of type {array.dtype} can't name groups; use numbers or texts.")
+        raise InputError(f"{what}: values of type {array.dtype} can't name groups; use numbers or texts.")
     if array.dtype.kind in "OST":
-        return _object_codes(array.astype(np.object_))
+        return _object_codes(array.astype(np.object_), what)
     known = ~np.isnan(array) if array.dtype.kind == "f" else np.ones(len(array), dtype=np.bool_)
     kinds, places = np.unique(array[known], return_inverse=True)
-    return _coded(known, places, tuple(map(_name, kinds)))
+    return _coded(known, places, tuple(map(_name, kinds)), what)
 
 
-def _object_codes(array: npt.NDArray[np.object_]) -> tuple[Codes, tuple[str, ...]]:
+def _object_codes(array: npt.NDArray[np.object_], what: str) -> tuple[Codes, tuple[str, ...]]:
     """Values with one name are one group: 1, 1.0 and '1' are, and are not True."""
     values = array.tolist()
     known = np.fromiter(map(_is_known, values), dtype=np.bool_, count=len(values))
@@ -52,14 +52,14 @@ def _object_codes(array: npt.NDArray[np.object_]) -> tuple[Codes, tuple[str, ...
     keys = {(_by_value(value), name) for value, name in zip(array[known].tolist(), named, strict=True)}
     names = tuple(dict.fromkeys(name for _, name in sorted(keys)))
     place = {name: code for code, name in enumerate(names)}
-    return _coded(known, np.array([place[name] for name in named], dtype=np.int64), names)
+    return _coded(known, np.array([place[name] for name in named], dtype=np.int64), names, what)
 
 
 def _coded(
-    known: npt.NDArray[np.bool_], places: npt.NDArray[np.int64], names: tuple[str, ...]
+    known: npt.NDArray[np.bool_], places: npt.NDArray[np.int64], names: tuple[str, ...], what: str
 ) -> tuple[Codes, tuple[str, ...]]:
     if len(names) > _MOST_GROUPS:
-        raise InputError(f"sensitive: {len(names):,} distinct values; that is a quantity. Bin it into groups first.")
+        raise InputError(f"{what}: {len(names):,} distinct values; that is a quantity. Bin it into groups first.")
     codes = np.full(len(known), UNKNOWN, dtype=np.int16)
     codes[known] = places
     return codes, names

@@ -26,6 +26,8 @@ def check(tables: options.TableOptions, format: FormatOption = Format.TABLE) -> 
 
         fairview check --nodes people.csv --label repaid --unlabelled unknown --positive yes --sensitive gender
 
+        fairview check --nodes people.csv --edges links.csv --link-kind tie --label approved --sensitive gender
+
         fairview check --nodes people.parquet --edges snap.txt.gz --label y --sensitive s --format json
     """
     from fairview.data.summary import summarise
@@ -70,6 +72,9 @@ def print_graph(facts: dict[str, Any]) -> None:
         rows.append([*counts, percent(group["positive_rate"]), decimal(group["average_degree"], 1)])
     unknown = f"{facts['sensitive_unknown']:,} nodes of unknown group." if facts["sensitive_unknown"] else ""
     columns = ["group", "nodes", "labelled", "positive", "positive %", "average degree"]
+    if facts["link_kinds"]:
+        kinds = [[each["kind"], each["edges"], percent(each["homophily"])] for each in facts["link_kinds"]]
+        print_table("Kinds of links", ["kind", "edges", "join the same group %"], kinds)
     print_table(f"Groups by {facts['sensitive']}", columns, rows, caption=unknown)
 
 

@@ -45,6 +45,12 @@ EdgeWeight = Annotated[
     str | None,
     _edges(help="Column of the edge table with the weight of each edge, 0 or more [default: all count alike]."),
 ]
+LinkKind = Annotated[
+    str | None,
+    _edges(
+        help="Column of the edge table with the kind of each edge, such as friend or colleague [default: one kind]."
+    ),
+]
 DropUnknown = Annotated[bool, _edges("--drop-unknown", help="Drop edges to ids that the node table lacks.")]
 
 
@@ -191,6 +197,7 @@ def _described(
     ] = False,
     directed: Directed = None,
     edge_weight: EdgeWeight = None,
+    link_kind: LinkKind = None,
     drop_unknown: DropUnknown = False,
 ) -> None:
     """The options of own tables, with their defaults."""
