@@ -54,11 +54,12 @@ class NetworkMethod(Estimator):
     """A method that trains an encoder. A subclass adds its parameters, and makes its `Network`.
 
     Args:
-        encoder: `gcn`, `gin`, `sage`, `mlp`, or any module with `forward(x, edge_index)`.
+        encoder: `gcn`, `gin`, `sage`, `sign`, `mlp`, or any module with `forward(x, edge_index)`.
         operator: what the encoder propagates with, `gcn`, `mean` or `sum`; by default its own.
         self_loops: how many each node gets; for GIN, 1 + eps.
         hidden: width of the encoder, at most 65,536.
-        depth: layers of the encoder, at most 64; by default one, two for SAGE.
+        depth: layers of the encoder, at most 64; by default one, two for SAGE. Of `sign`, which has one layer, the hops
+            whose columns stand side by side; by default two.
         dropout: rate between the encoder's layers.
         sensitive_channels: False leaves the channels of the sensitive attribute out of the features.
         epochs: number of training epochs.
@@ -154,7 +155,7 @@ class NetworkMethod(Estimator):
 
     @property
     def _one_layer(self) -> bool:
-        return self.encoder in ("mlp", "gcn", "gin") and self.depth in (None, 1)
+        return self.encoder == "sign" or (self.encoder in ("mlp", "gcn", "gin") and self.depth in (None, 1))
 
     def thread_count(self, graph: NodeGraph) -> int:
         """As given, or by the size of the problem: where a step is short, a second thread only gets in the way."""
@@ -176,11 +177,18 @@ class NetworkMethod(Estimator):
 
     @property
     def keep_probability_(self) -> dict[str, float]:
-        """Probability of being kept, by channel."""
+        """Probability of being kept, by channel; of `sign` by channel and hop, `age@1`."""
         require_fitted(self)
         mask = self.fitted_.mask
         kept = self.fitted_.evaluation_masks.mean(dim=0) if mask is None else mask.keep_probability
-        return dict(zip(self.facts_.channels, kept.tolist(), strict=True))
+        return dict(zip(self.columns_, kept.tolist(), strict=True))
+
+    @property
+    def columns_(self) -> tuple[str, ...]:
+        """What a mask hides: the channels; of `sign` each channel at each hop."""
+        require_fitted(self)
+        columns: tuple[str, ...] = self.fitted_.encoder.columns(self.facts_.channels)
+        return columns
 
     def predict_proba(self, graph: NodeGraph) -> Probabilities:
         """Probabilities of the negative and the positive class, (n, 2), for any graph with the same channels."""
@@ -204,9 +212,15 @@ class NetworkMethod(Estimator):
             links_like(graph, self.facts_)
 
     def fair_view(self, graph: NodeGraph) -> NodeGraph:
-        """The graph with the mean of the masked views as its features (X̃ of Algorithm 1)."""
+        """The graph with the mean of the masked views as its features (X̃ of Algorithm 1).
+
+        Of `sign`: with the columns that its layer sees, `age@0`, `age@1`, ..., which are propagated already.
+        """
         require_fitted(self)
         mean = self.fitted_.evaluation_masks.mean(dim=0).cpu().numpy()
+        inputs = self.fitted_.inputs(graph, self.facts_.channels)
+        if inputs.blocks is not None:
+            return graph.with_features(inputs.propagated.cpu().numpy() * mean, self.columns_)
         return graph.with_features(features_like(graph, self.facts_.channels) * mean, self.facts_.channels)
 
     def tensors(self) -> State:

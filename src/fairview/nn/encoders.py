@@ -1,9 +1,9 @@
-"""Which graph neural network? MLP, GCN, GIN and GraphSAGE from PyG's convolutions, in the paper's shapes by default.
+"""Which graph neural network? MLP, GCN, GIN and GraphSAGE from PyG's convolutions, in the paper's shapes, and SIGN.
 
 An encoder maps (x, inputs) to representations of shape (n, hidden), one view at a time: that is the general path, right
 for every encoder. `fairview.nn.paths` knows quicker ways that give the same numbers.
 
-Paper: appendix B.1. In the published runs GCN and GIN have one layer and no activation, SAGE two.
+Paper: appendix B.1. In the published runs GCN and GIN have one layer and no activation, SAGE two. SIGN is not in it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 import sys
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
@@ -22,12 +23,13 @@ from fairview.errors import InputError
 from fairview.nn.convolutions import Convolution, GCNLayer, GINLayer, SAGELayer
 from fairview.nn.dropout import DropoutSource
 from fairview.nn.inputs import GraphInputs
+from fairview.propagation.blocks import Blocks, Hops
 from fairview.propagation.operators import Operator, OperatorKind
 
-EncoderKind = Literal["mlp", "gcn", "gin", "sage"]
+EncoderKind = Literal["mlp", "gcn", "gin", "sage", "sign"]
 ENCODERS: tuple[str, ...] = get_args(EncoderKind)
 
-_OPERATORS: dict[str, OperatorKind] = {"gcn": "gcn", "gin": "sum", "sage": "mean"}
+_OPERATORS: dict[str, OperatorKind] = {"gcn": "gcn", "gin": "sum", "sage": "mean", "sign": "gcn"}
 
 
 class EncoderSpec(BaseModel):
@@ -35,10 +37,10 @@ class EncoderSpec(BaseModel):
 
     Attributes:
         kind: of network.
-        operator: `gcn`, `mean` or `sum`; by default GCN's own, the sum for GIN, the mean for SAGE.
+        operator: `gcn`, `mean` or `sum`; by default GCN's own, also for SIGN, the sum for GIN, the mean for SAGE.
         self_loops: how many each node gets; for GIN, 1 + eps.
         hidden: width of every layer.
-        depth: number of layers; one, but two for SAGE.
+        depth: number of layers; one, but two for SAGE. Of SIGN, which has one layer, the hops; two.
         dropout: rate between layers.
     """
 
@@ -54,6 +56,8 @@ class EncoderSpec(BaseModel):
     @property
     def layers(self) -> int:
         """How many there are: `depth`, or the usual number."""
+        if self.kind == "sign":
+            return 1
         return self.depth if self.depth is not None else (2 if self.kind == "sage" else 1)
 
     @property
@@ -62,6 +66,13 @@ class EncoderSpec(BaseModel):
         if self.kind == "mlp":
             return None
         return Operator(kind=self.operator or _OPERATORS[self.kind], self_loops=self.self_loops)
+
+    @property
+    def blocks(self) -> Blocks | None:
+        """What stands side by side in front of the layer; None for encoders that have S X alone, or nothing."""
+        if self.kind != "sign" or self.propagation is None:
+            return None
+        return Hops(operator=self.propagation, hops=self.depth or 2)
 
     def build(self, channels: int, seed: int) -> Encoder:
         """A fresh encoder; its weights depend on the seed alone, and the global random state is left as it was."""
@@ -81,6 +92,15 @@ class Encoder(nn.Module, ABC):
         self.spec = spec
         self.dropout = DropoutSource(spec.dropout)
 
+    @property
+    def blocks(self) -> int:
+        """How many columns there are for each channel."""
+        return self.spec.blocks.count if self.spec.blocks is not None else 1
+
+    def columns(self, channels: Sequence[str]) -> tuple[str, ...]:
+        """The names of what the first layer looks at, and a mask hides: the channels, or those of every block."""
+        return self.spec.blocks.columns(channels) if self.spec.blocks is not None else tuple(channels)
+
     def layer(self, depth: int) -> Any:
         """A layer, as what it is: PyG's convolutions carry no types."""
         return self.layers[depth]
@@ -88,7 +108,7 @@ class Encoder(nn.Module, ABC):
     @property
     @abstractmethod
     def first_weights(self) -> list[Tensor]:
-        """The matrices that act on the channels, each (hidden, channels)."""
+        """The matrices that act on the channels, each (hidden, channels), or on all blocks of them."""
 
     def between(self, h: Tensor, norm: nn.Module | None = None) -> Tensor:
         """ReLU, a norm if there is one, and dropout: between two layers."""
@@ -208,6 +228,35 @@ class SAGEEncoder(Encoder):
         return [self.layer(0).lin_l.weight, self.layer(0).lin_r.weight]
 
 
+class SIGNEncoder(Encoder):
+    """H = [X | S X | ... | S^k X] W + b: one linear layer that has a weight for each channel and hop.
+
+    So that a mask can keep a channel at one hop and hide it at another: the view is X once for each hop, each under the
+    hop's own part of the mask, S^h (X ∘ m_h).
+
+    Frasca et al.: *SIGN: Scalable Inception Graph Neural Networks*, 2020. Differs: one linear layer for all hops, and no
+    activation, like the one-layer GCN of FairVGNN's paper.
+    """
+
+    def __init__(self, channels: int, spec: EncoderSpec) -> None:
+        super().__init__(spec)
+        self.layers = nn.ModuleList([nn.Linear(channels * self.blocks, spec.hidden)])
+        self.aggregate = Convolution("SimpleConv", aggr="sum")
+
+    def forward(self, x: Tensor, inputs: GraphInputs) -> Tensor:
+        done, going = x.tensor_split([x.shape[1] // self.blocks], dim=1)
+        hops = [done]
+        while going.shape[1]:  # every pass of messages takes those on that have further to go
+            done, going = self.aggregate(going, *inputs.weighted_edges).tensor_split([done.shape[1]], dim=1)
+            hops.append(done)
+        hidden: Tensor = self.layer(0)(torch.cat(hops, dim=1))
+        return hidden
+
+    @property
+    def first_weights(self) -> list[Tensor]:
+        return [self.layer(0).weight]
+
+
 class ForeignEncoder(nn.Module):
     """Any module of the user's: `module(x, edge_index)` -> (n, hidden).
 
@@ -217,6 +266,8 @@ class ForeignEncoder(nn.Module):
     whose last one is the number of channels. The layers inside one of PyG's convolutions count as one part, so that
     both matrices of a SAGEConv are found.
     """
+
+    blocks = 1
 
     def __init__(self, module: nn.Module, channels: int) -> None:
         super().__init__()
@@ -240,6 +291,9 @@ class ForeignEncoder(nn.Module):
                 "forward(x, edge_index, edge_weight), or leave the weights out."
             )
         return hidden
+
+    def columns(self, channels: Sequence[str]) -> tuple[str, ...]:
+        return tuple(channels)
 
     @property
     def first_weights(self) -> list[Tensor]:
@@ -266,4 +320,10 @@ def _passes_messages(module: nn.Module) -> bool:
     return pyg is not None and isinstance(module, pyg.MessagePassing)
 
 
-_CLASSES: dict[str, Any] = {"mlp": MLPEncoder, "gcn": GCNEncoder, "gin": GINEncoder, "sage": SAGEEncoder}
+_CLASSES: dict[str, Any] = {
+    "mlp": MLPEncoder,
+    "gcn": GCNEncoder,
+    "gin": GINEncoder,
+    "sage": SAGEEncoder,
+    "sign": SIGNEncoder,
+}

@@ -13,6 +13,7 @@ from fairview.data.adjacency import Adjacency
 from fairview.data.graph import NodeGraph
 from fairview.data.stored_links import StoredLinks
 from fairview.nn.sparse import SparseMatrix
+from fairview.propagation.blocks import Blocks
 from fairview.propagation.operators import Operator, propagate
 
 
@@ -26,7 +27,10 @@ class Whole:
 
 
 class GraphInputs:
-    """Features X, shape (n, d), and operator S of one graph, as tensors; no operator for encoders without links."""
+    """Features X, shape (n, d), and operator S of one graph, as tensors; no operator for encoders without links.
+
+    With `blocks`, several propagated copies of the channels stand side by side where S X alone would stand.
+    """
 
     def __init__(
         self,
@@ -34,16 +38,24 @@ class GraphInputs:
         adjacency: Adjacency,
         operator: Operator | None,
         *,
+        blocks: Blocks | None = None,
         device: torch.device | str = "cpu",
         dtype: torch.dtype = torch.float32,
     ) -> None:
-        self._features, self.adjacency, self.operator = features, adjacency, operator
+        self._features, self.adjacency, self.operator, self.blocks = features, adjacency, operator, blocks
         self.device, self.dtype = torch.device(device), dtype
 
     @classmethod
-    def of(cls, graph: NodeGraph, operator: Operator | None, *, dtype: torch.dtype = torch.float32) -> GraphInputs:
+    def of(
+        cls,
+        graph: NodeGraph,
+        operator: Operator | None,
+        *,
+        blocks: Blocks | None = None,
+        dtype: torch.dtype = torch.float32,
+    ) -> GraphInputs:
         """The inputs of a graph with all its channels."""
-        return cls(graph.features, graph.adjacency, operator, dtype=dtype)
+        return cls(graph.features, graph.adjacency, operator, blocks=blocks, dtype=dtype)
 
     @property
     def num_nodes(self) -> int:
@@ -59,14 +71,20 @@ class GraphInputs:
         """X, shape (n, d)."""
         return self._tensor(self._features)
 
+    def view(self, mask: Tensor) -> Tensor:
+        """X under a mask, (n, d), not propagated; with blocks X once for each, under its part of the mask: (n, B d)."""
+        return (self.x if self.blocks is None else self.x.repeat(1, self.blocks.count)) * mask
+
     @cached_property
     def propagated(self) -> Tensor:
-        """S X, computed in float64, shape (n, d); X itself without an operator."""
+        """S X, computed in float64, shape (n, d), or all blocks, (n, B d); X itself without an operator."""
         return self.x if self.operator is None else self.propagated_wide().to(self.dtype)
 
     def propagated_wide(self) -> Tensor:
         """The same in float64, made anew."""
         wide = self._features.astype(np.float64)
+        if self.blocks is not None:
+            return torch.from_numpy(np.concatenate(self.blocks.of(self.adjacency, wide), axis=1)).to(self.device)
         propagated = wide if self.operator is None else propagate(self.adjacency, wide, self.operator)[1]
         return torch.from_numpy(propagated).to(self.device)
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fairview.nn.encoders import GCNEncoder, GINEncoder, MLPEncoder
+from fairview.nn.encoders import GCNEncoder, GINEncoder, MLPEncoder, SIGNEncoder
 from fairview.nn.inputs import GraphInputs
 from fairview.nn.paths import Rows, Where
 
@@ -37,9 +37,11 @@ class LinearPath:
     """MLP and GCN: H_k = P diag(m_k) Wᵀ + b with P = S X, so with a head (V, c)
 
     logits_k = P (m_k ∘ V W)ᵀ + V b + c.
+
+    SIGN: the same with P = [X | S X | ...], whose masks have an entry for each column.
     """
 
-    def __init__(self, encoder: MLPEncoder | GCNEncoder, inputs: GraphInputs) -> None:
+    def __init__(self, encoder: MLPEncoder | GCNEncoder | SIGNEncoder, inputs: GraphInputs) -> None:
         self.encoder = encoder
         self.table = inputs.propagated  # (n, d): a node's numbers beside each other, for picking nodes
         self.columns = self.table.T.contiguous()  # (d, n): the product's long side last

@@ -25,7 +25,7 @@ from fairview.methods.estimator import Estimator
 from fairview.methods.model_files import load_model, model_content
 from fairview.methods.registry import needs_group
 from fairview.optional import require
-from fairview.propagation.folder import column_name
+from fairview.propagation.blocks import column_name
 from fairview.propagation.operators import Operator
 from fairview.propagation.tables import as_operator
 from fairview.spark.frames import METADATA
