@@ -75,7 +75,8 @@ def _close(told: Any, again: Mapping[str, float]) -> bool:
 
 def against_graph(model: Estimator, graph: NodeGraph) -> Iterator[str]:
     """Where the model's facts are not those of its graph; what a model of version 0.1.0 does not say is passed over."""
-    told, again = model.facts(), Facts.of(graph, model.facts().channels)
+    told = model.facts()
+    again = (model.facts_of if isinstance(model, NetworkMethod) else Facts.of)(graph, told.channels)
     for name in Facts.model_fields:
         one, other = getattr(told, name), getattr(again, name)
         if isinstance(one, Recipe) and isinstance(other, Recipe):
