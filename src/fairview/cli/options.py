@@ -120,6 +120,11 @@ Force = Annotated[
     typer.Option("--force", help="Replace files that fairview did not write; never an input, a device or a folder."),
 ]
 
+GroupAtPrediction = Annotated[
+    bool,
+    typer.Option("--group-at-prediction", help="Allow FairVGNN's link_kinds=groups, which needs each node's group."),
+]
+
 Threshold = Annotated[
     float | None,
     typer.Option(help="Say yes above this score, from 0 to 1 [default: the model's own threshold]."),

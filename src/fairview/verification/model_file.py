@@ -42,6 +42,8 @@ def against_record(folder: Path, model: Estimator) -> Iterator[str]:
     kept = record.get("keep_probability")
     if kept is not None and isinstance(model, NetworkMethod) and not _close(kept, model.keep_probability_):
         yield "run.json: 'keep_probability' is not what the model gives."
+    if not _same_kinds(record.get("link_kinds") or {}, model):
+        yield "run.json: 'link_kinds' is not what the model gives."
     lines = read_regular(folder / "history.jsonl").splitlines()
     epochs = [json.loads(line)["epoch"] for line in lines if line.strip()]
     if record.get("epochs") != len(epochs):
@@ -71,6 +73,13 @@ def _is_module(value: Any) -> bool:
 def _close(told: Any, again: Mapping[str, float]) -> bool:
     same_names = isinstance(told, dict) and told.keys() == again.keys()
     return same_names and np.allclose(list(told.values()), list(again.values()), rtol=0, atol=_CLOSE)
+
+
+def _same_kinds(told: Mapping[str, Any], model: Estimator) -> bool:
+    weights: Mapping[str, float] = getattr(model, "link_weight_", {})
+    kept: Mapping[str, float] = getattr(model, "link_keep_probability_", {})
+    both = (("weight", weights), ("keep_probability", kept))
+    return all(_close({kind: each.get(name) for kind, each in told.items()}, values) for name, values in both)
 
 
 def against_graph(model: Estimator, graph: NodeGraph) -> Iterator[str]:
