@@ -32,7 +32,7 @@ def compare(
         ),
     ] = "fairvgnn,logistic-regression",
     encoders: Annotated[
-        str, typer.Option(help="gcn, gin, sage, mlp, or package.module:factory; separated by commas.")
+        str, typer.Option(help="gcn, gin, sage, sign, mlp, or package.module:factory; separated by commas.")
     ] = "gcn",
     seeds: Annotated[int, typer.Option(help="Seeds 1 to N of each method.", min=1)] = 5,
     splits: Annotated[

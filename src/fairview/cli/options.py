@@ -70,7 +70,7 @@ MethodOption = Annotated[
     ),
 ]
 EncoderOption = Annotated[
-    str, typer.Option(help="gcn, gin, sage, mlp, or a function of your own as package.module:factory.")
+    str, typer.Option(help="gcn, gin, sage, sign, mlp, or a function of your own as package.module:factory.")
 ]
 
 

@@ -287,8 +287,8 @@ class SIGNEncoder(Encoder):
     So that a mask can keep a channel at one hop and hide it at another: the view is X once for each hop, each under the
     hop's own part of the mask, S^h (X ∘ m_h).
 
-    Frasca et al.: *SIGN: Scalable Inception Graph Neural Networks*, 2020. Differs: one linear layer for all hops, and no
-    activation, like the one-layer GCN of FairVGNN's paper.
+    Frasca et al.: *SIGN: Scalable Inception Graph Neural Networks*, 2020. Differs: one linear layer for all hops,
+    without activations, like the one-layer GCN of FairVGNN's paper.
     """
 
     def __init__(self, channels: int, spec: EncoderSpec) -> None:
