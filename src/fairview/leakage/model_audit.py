@@ -267,7 +267,8 @@ def _keep(model: Method, graph: NodeGraph) -> tuple[tuple[Kept, ...] | None, lis
         return None, []
     probabilities: dict[str, float] = model.keep_probability_  # type: ignore[attr-defined]
     operator = fitted.encoder.spec.propagation if isinstance(fitted.encoder, Encoder) else None
-    blocks = fitted.encoder.blocks
+    weighs_kinds = isinstance(fitted.encoder, Encoder) and fitted.encoder.spec.kinds is not None
+    blocks = 1 if weighs_kinds else fitted.encoder.blocks
     try:
         by_hop = np.abs(sensitive_correlation(graph, operator or Operator(), max(1, blocks - 1))).tolist()
     except InputError as error:  # fewer than two groups

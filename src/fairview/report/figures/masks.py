@@ -17,7 +17,7 @@ MOST_DRAWN, MOST_LISTED, NAMED = 60, 300, 3
 
 
 def figure(content: Content) -> Figure | None:
-    """Of a model that learns masks: how often it keeps each channel, against its correlations, and each kind of links."""
+    """Of a model that learns masks: how often it keeps a channel, against its correlations, and a kind of links."""
     channels = sorted(_kept(content), key=lambda kept: kept.keep_probability)
     drawn = [kept for kept in channels if kept.correlation_after is not None][:MOST_DRAWN]
     if content.audit is None or not drawn or all(kept.keep_probability == 1 for kept in channels):
