@@ -84,7 +84,8 @@ def test_sign_names_the_hops_that_a_folder_lacks(propagated):
     with pytest.raises(fv.InputError) as caught:
         fv.Vanilla(encoder="sign", depth=3, epochs=2).fit(folder)
     assert str(caught.value) == (
-        "propagated folder: it holds 2 hops, and one more is needed. Make such a folder with fv.propagate(..., hops=3)."
+        "propagated folder: it holds 2 hops, and one more is needed. Make such a folder with "
+        "`fairview propagate --hops 3`."
     )
     with pytest.raises(fv.InputError, match="it was made with the operator 'gcn'"):
         fv.Vanilla(encoder="sign", operator="mean", epochs=2).fit(folder)

@@ -20,7 +20,7 @@ def graph() -> fv.NodeGraph:
 
 
 def fitted(graph: fv.NodeGraph, encoder: str) -> list[Any]:
-    return [fv.FairVGNN(encoder=encoder, seed=seed, **SETTINGS).fit(graph) for seed in SEEDS]
+    return [fv.FairVGNN(encoder=encoder, seed=seed, **{**SETTINGS, "epochs": 50}).fit(graph) for seed in SEEDS]
 
 
 def mean_auc(models: list[Any], graph: fv.NodeGraph) -> float:

@@ -28,6 +28,8 @@ def check(tables: options.TableOptions, format: FormatOption = Format.TABLE) -> 
 
         fairview check --nodes people.csv --edges links.csv --link-kind tie --label approved --sensitive gender
 
+        fairview check --nodes people.csv --edges links.csv --label approved --sensitive race --sensitive sex
+
         fairview check --nodes people.parquet --edges snap.txt.gz --label y --sensitive s --format json
     """
     from fairview.data.summary import summarise
@@ -66,16 +68,23 @@ def print_graph(facts: dict[str, Any]) -> None:
         for place, text in enumerate(facts[title]):
             lines[title if place == 0 else " " * len(lines)] = text
     print_facts(str(facts["source"]), lines)
-    rows = []
-    for group in facts["groups"]:
-        counts = (group[name] for name in ("group", "nodes", "labelled", "positives"))
-        rows.append([*counts, percent(group["positive_rate"]), decimal(group["average_degree"], 1)])
-    unknown = f"{facts['sensitive_unknown']:,} nodes of unknown group." if facts["sensitive_unknown"] else ""
-    columns = ["group", "nodes", "labelled", "positive", "positive %", "average degree"]
     if facts["link_kinds"]:
         kinds = [[each["kind"], each["edges"], percent(each["homophily"])] for each in facts["link_kinds"]]
         print_table("Kinds of links", ["kind", "edges", "join the same group %"], kinds)
-    print_table(f"Groups by {facts['sensitive']}", columns, rows, caption=unknown)
+    for name, part in {**facts.get("attributes", {}), facts["sensitive"]: facts}.items():
+        _print_groups(name, part, homophily="attributes" in facts)
+
+
+def _print_groups(name: str, facts: dict[str, Any], *, homophily: bool) -> None:
+    rows = []
+    for group in facts["groups"]:
+        counts = (group[each] for each in ("group", "nodes", "labelled", "positives"))
+        rows.append([*counts, percent(group["positive_rate"]), decimal(group["average_degree"], 1)])
+    below = [f"{facts['sensitive_unknown']:,} nodes of unknown group."] if facts["sensitive_unknown"] else []
+    if homophily and facts["homophily"] is not None:
+        below.append(f"{percent(facts['homophily'])} % of the edges join the same group.")
+    columns = ["group", "nodes", "labelled", "positive", "positive %", "average degree"]
+    print_table(f"Groups by {name}", columns, rows, caption="\n".join(below))
 
 
 def _first(names: list[str], limit: int) -> str:

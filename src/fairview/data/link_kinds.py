@@ -114,7 +114,7 @@ def kinds_of(values: npt.ArrayLike | LinkKinds, number: int) -> LinkKinds:
         return given
     if array.dtype.kind == "f" and not (np.isnan(array) | (array == np.round(array))).all():
         raise InputError(f"link_kind: {array.dtype} values; a kind is a text or a whole number.")
-    codes, names = group_codes(array, what="link_kind")
+    codes, names = group_codes(array, "link_kind")
     if missing := int((codes == UNKNOWN).sum()):
         raise InputError(
             f"link_kind: {missing:,} of {number:,} edges have no kind. Give them one, such as 'other', or leave them "

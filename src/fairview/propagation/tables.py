@@ -20,7 +20,7 @@ from fairview.data.tables.cells import TableSource
 from fairview.data.tables.read import read_graph
 from fairview.data.tables.recipe import Missing, Recipe
 from fairview.data.tables.scaling import ScalingKind
-from fairview.errors import InputError, Problems, did_you_mean, option
+from fairview.errors import InputError, Problems, did_you_mean, option, quoted
 from fairview.isolation import isolated
 from fairview.locks import folder_lock
 from fairview.machine import peak_memory_mb, reset_peak_memory
@@ -46,7 +46,7 @@ class Reading(TypedDict, total=False):
     """How the tables are read: the options of `read_graph`, but for similarity rules."""
 
     label: str | None
-    sensitive: str | None
+    sensitive: str | Sequence[str] | None
     id: str | None
     source: str | None
     target: str | None
@@ -226,6 +226,15 @@ def _check_reading(nodes: TableSource, edges: TableSource, reading: Reading) -> 
     check_no_kinds(reading)
     problems = Problems()
     check_settings({**usual, **reading, "nodes": nodes, "edges": edges}, problems)
+    given, recipe = reading.get("sensitive"), reading.get("recipe")
+    names = [each.column for each in recipe.attributes] if recipe is not None else given
+    if isinstance(names, list | tuple) and len(names) > 1:
+        problems.add(
+            f"sensitive: a propagated folder holds one attribute, and these are {quoted(names)}. Name one, or write "
+            "their combinations into a column of their own."
+        )
+    elif isinstance(given, list | tuple) and given:
+        reading["sensitive"] = given[0]
     problems.raise_if_any()
 
 

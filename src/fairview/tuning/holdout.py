@@ -114,9 +114,8 @@ def hold_out(graph: NodeGraph, *, seed: int) -> Holdout:
     certify[spare[_share(graph, spare, SPARE_SHARE, draw)]] = True
     held_out = {name: mask for name, mask in graph.splits.items() if name not in ("train", "val")}
     blank = certify | (graph.split("val") & ~tuning_mask) | np.any([*held_out.values(), certify], axis=0)
-    design = graph.replace(
+    design = graph.hiding_groups(blank).replace(
         labels=np.where(blank, UNKNOWN, graph.labels),
-        sensitive=np.where(blank, UNKNOWN, graph.sensitive),
         splits={"train": graph.split("train"), "val": tuning_mask, "certify": blank & ~_any(held_out, graph)}
         | held_out,
     )
