@@ -13,7 +13,7 @@ import fairview as fv
 from fairview.methods.settings import check_settings
 from fairview.nn.group_distance import DISTANCES, group_contrasts
 
-ENCODERS = ("gcn", "gin", "sage", "mlp")
+ENCODERS = ("gcn", "gin", "sage", "sign", "mlp")
 PHASES = ("discriminator", "classifier", "generator")
 SUBSETS = [subset for size in range(4) for subset in itertools.combinations(PHASES, size)]
 

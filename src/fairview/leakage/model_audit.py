@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -257,18 +258,27 @@ def _probabilities(model: Method, graph: NodeGraph) -> npt.NDArray[np.float64]:
 
 
 def _keep(model: Method, graph: NodeGraph) -> tuple[tuple[Kept, ...] | None, list[str]]:
-    """Each channel's probability of being kept beside its correlation; None if no masks were learnt."""
+    """Each channel's probability of being kept beside its correlation; None if no masks were learnt.
+
+    Of `sign`, each channel at each hop, whose correlation 'after' is that at the hop.
+    """
     fitted = getattr(model, "fitted_", None)
     if not isinstance(fitted, Fitted) or fitted.mask is None:
         return None, []
     probabilities: dict[str, float] = model.keep_probability_  # type: ignore[attr-defined]
     operator = fitted.encoder.spec.propagation if isinstance(fitted.encoder, Encoder) else None
+    weighs_kinds = isinstance(fitted.encoder, Encoder) and fitted.encoder.spec.kinds is not None
+    blocks = 1 if weighs_kinds else fitted.encoder.blocks
     try:
-        before, after = np.abs(sensitive_correlation(graph, operator or Operator(), 1)).tolist()
+        by_hop = np.abs(sensitive_correlation(graph, operator or Operator(), max(1, blocks - 1))).tolist()
     except InputError as error:  # fewer than two groups
         return tuple(Kept(name, keep, None, None) for name, keep in probabilities.items()), [str(error)]
-    places = {name: graph.channel_index(name) for name in probabilities}
-    rows = [Kept(name, keep, before[places[name]], after[places[name]]) for name, keep in probabilities.items()]
+    places = [graph.channel_index(name) for name in model.facts_.channels]  # type: ignore[attr-defined]
+    hops = range(blocks) if blocks > 1 else (1,)
+    rows = [
+        Kept(name, keep, by_hop[0][place], by_hop[hop][place])
+        for (name, keep), (hop, place) in zip(probabilities.items(), product(hops, places), strict=True)
+    ]
     note = [] if operator else ["The encoder has no operator of its own: 'after' is one hop of the gcn operator."]
     return tuple(rows), note
 
