@@ -17,10 +17,11 @@ from torch import Tensor, nn
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError
 from fairview.methods.fitted import second_head
+from fairview.methods.guessed_groups import GuessedGroups
 from fairview.methods.parameters import Few, Nodes, Rate, Steps, Weight
 from fairview.methods.penalised import GroupDistance, Penalised, PenalisedNetwork
 from fairview.methods.presets import preset_settings
-from fairview.nn.losses import balanced_weights, discriminator_loss, generator_loss, masking_price
+from fairview.nn.losses import masking_price
 from fairview.nn.mask import ChannelMask
 from fairview.nn.paths import Rows, Where
 from fairview.nn.regularisers import Regulariser, clamp_all, clamp_columns, limit_spectral_norm
@@ -35,8 +36,9 @@ class FairVGNN(Penalised):
     """FairVGNN (Wang et al., KDD 2022): learns which channels to mask, and clamps the encoder where they leak.
 
     Args:
-        discriminator: `adversarial` learns to tell the groups apart; `energy` learns nothing: the generator minimises
-            the distance between the groups' logits instead, which the `penalty` names and the three weights compose.
+        discriminator: `adversarial` learns to tell the groups apart, of each sensitive attribute with a head of its
+            own; `energy` learns nothing: the generator minimises the distance between the groups' logits instead,
+            which the `penalty` names and the three weights compose.
         views: K, the number of masks.
         temperature: τ of the Gumbel-softmax.
         mask: `soft` masks, or `hard` ones with the gradient of the soft (straight through).
@@ -171,21 +173,17 @@ class FairVGNNNetwork(PenalisedNetwork):
             self.set_discriminator(method, graph)
 
     def set_discriminator(self, method: FairVGNN, graph: NodeGraph) -> None:
-        """The head that tells the groups apart, and the nodes that it learns from."""
-        groups = len(graph.groups)
-        self.discriminator = self.head("discriminator", 1 if groups == 2 else groups)
+        """The head that tells the groups apart, one for each attribute, and the nodes that it learns from."""
+        everybody = "train" if method.sensitive_nodes == "train" else "all"
+        self.guessed = GuessedGroups.of(
+            graph, graph.split(everybody), balanced=method.balanced_discriminator, dtype=self.dtype
+        )
+        self.discriminator = self.head("discriminator", sum(self.guessed.outputs))
         rate = method.learning_rate_discriminator
         self.optimisers["discriminator"] = Adam(self.discriminator.parameters(), rate)
-        known = graph.sensitive >= 0
-        if method.sensitive_nodes == "train":
-            known &= graph.split("train")
-        self.known = known.nonzero()[0]
-        if len(self.known) == 0:
-            raise InputError(f"train: '{graph.sensitive_name}' is known for no node of the train split.")
-        codes = torch.from_numpy(graph.sensitive[self.known].astype("int64"))
-        weights = balanced_weights(codes, groups, self.dtype) if method.balanced_discriminator else None
+        weights = self.guessed.weights
+        self.known, self.groups = self.guessed.nodes, self.guessed.groups.to(self.device)
         self.group_weights = None if weights is None else weights.to(self.device)
-        self.groups = codes.to(self.device, self.dtype if groups == 2 else codes.dtype)
         everyone = len(self.known) == graph.num_nodes
         self.everyone = self.path.on()
         self.those_known = self.everyone if everyone else self.path.on(self.known)
@@ -226,7 +224,7 @@ class FairVGNNNetwork(PenalisedNetwork):
 
             def loss_of(part: Rows, where: Where, groups: Tensor = groups, weights: Tensor | None = weights) -> Tensor:
                 known = None if weights is None else weights[where]
-                return discriminator_loss(part.logits(masks, self.discriminator), groups[where], known)
+                return self.guessed.discriminator_loss(part.logits(masks, self.discriminator), groups[where], known)
 
             loss = self.step("discriminator", rows, loss_of)
         self.encoder.train()
@@ -251,8 +249,8 @@ class FairVGNNNetwork(PenalisedNetwork):
         masks = self.draw_masks()
 
         def loss_of(part: Rows, _: Where) -> Tensor:
-            logits = part.logits(masks, self.discriminator)
-            return generator_loss(logits, masks, density_weight=self.method.mask_density_weight)
+            guessing = self.guessed.generator_loss(part.logits(masks, self.discriminator))
+            return guessing + masking_price(masks, self.method.mask_density_weight)
 
         return self.step("generator", self.sampled_rows(), loss_of)
 

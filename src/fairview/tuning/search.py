@@ -206,7 +206,7 @@ class Search:
         )
         utility = candidates.tuning_utility
         best = int(np.nanargmax(utility)) if not np.isnan(utility).all() else 0
-        rates = [candidates.expected_rates[label][best] for label in candidates.conditions]
+        rates = [candidates.expected_rates[condition][best] for condition in candidates.conditions]
         gap = max((float(np.nanmax(each) - np.nanmin(each)) for each in rates if not np.isnan(each).all()), default=1.0)
         return float(np.nan_to_num(utility[best])), gap
 
