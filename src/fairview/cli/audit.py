@@ -189,7 +189,7 @@ def print_audit(document: dict[str, Any]) -> None:
 def _small_print(parts: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """What is undefined, and the notes; groups without nodes are named below the table of groups."""
     for name, part in parts.items():
-        of = f"{name}: " if len(parts) > 1 else ""
+        of = f"{name}: " if name in part["graph"].get("attributes", ()) else ""  # what is left speaks of all together
         empty = {row["group"] for row in part["homophily_by_group"] if len(parts) > 1 and not row["nodes"]}
         known = {f"{what} of group '{group}'" for group in empty for what in ("homophily", "mean_degree")}
         yield from (f"undefined: {of}{what}: {why}" for what, why in part["undefined"].items() if what not in known)
@@ -245,7 +245,8 @@ def _print_channels(document: Mapping[str, Any]) -> None:
         f"Pearson correlation; above 0: higher for '{groups[1]}'." if len(groups) == 2 else "Correlation ratio, 0 to 1."
     )
     title = f"Correlation with {document['graph']['sensitive']} by hop ({document['operator']})"
-    caption += " Rank 1 is the strongest. 'leak p' counts all channels and hops."
+    counted = "channels, hops and attributes" if document["graph"].get("attributes") else "channels and hops"
+    caption += f" Rank 1 is the strongest. 'leak p' counts all {counted}."
     print_table(title, columns, rows, caption="\n".join(filter(None, [caption, left_out(document["channels"])])))
 
 

@@ -34,7 +34,8 @@ def by_attribute(document: AuditJSON) -> dict[str, AuditJSON]:
 
 def _by_one(document: AuditJSON, name: str, part: AuditJSON) -> AuditJSON:
     graph = dict(document["graph"]) | {key: part[key] for key in OF_THE_GRAPH} | {"sensitive": name}
-    return dict(document) | {key: part[key] for key in BY_GROUP} | {"graph": graph, "attributes": {}}
+    own = {key: part[key] for key in BY_GROUP if key in part}
+    return dict(document) | own | {"graph": graph, "attributes": {}}
 
 
 @dataclass(frozen=True)
