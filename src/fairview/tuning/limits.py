@@ -9,6 +9,7 @@ from numbers import Real
 from typing import Any
 
 from fairview.arguments import shortened
+from fairview.data.graph import NodeGraph
 from fairview.errors import InputError, Problems, did_you_mean, option, quoted, shown
 from fairview.metrics.registry import METRICS
 
@@ -154,6 +155,18 @@ def _limits_by_gap(max_gap: Any, gaps: Sequence[str] | str | None) -> tuple[Limi
     return tuple(
         Limit(name, None if (limit := by_gap[name]) is None else float(limit)) for name in dict.fromkeys(names)
     )
+
+
+def limited_attributes(limits: Sequence[Limit], graph: NodeGraph) -> tuple[str, ...] | None:
+    """The sensitive attributes that have a limit; None where all of them have, with their combinations."""
+    asked = dict.fromkeys(limit.attribute for limit in limits if limit.attribute is not None)
+    return tuple(asked) if asked and {*asked} != {*names_of_attributes(graph)} else None
+
+
+def names_of_attributes(graph: NodeGraph) -> list[str]:
+    """The sensitive attributes that a limit may name; of several, at last all of them together."""
+    names = [attribute.name for attribute in graph.attributes]
+    return [*names, graph.sensitive_name] if graph.several else names
 
 
 def check_utility(utility: str) -> None:

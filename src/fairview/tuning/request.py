@@ -103,12 +103,6 @@ def _check_method(entry: MethodEntry, group_at_prediction: bool) -> None:
         )
 
 
-def names_of_attributes(graph: NodeGraph) -> list[str]:
-    """The sensitive attributes that a limit may name; of several, at last all of them together."""
-    names = [attribute.name for attribute in graph.attributes]
-    return [*names, graph.sensitive_name] if graph.several else names
-
-
 def check_graph(graph: NodeGraph, population: str, limits: Sequence[Limit] = ()) -> None:
     """A split that chooses and certifies, and groups that are known for most of it."""
     check_trainable(graph)

@@ -32,8 +32,9 @@ from fairview.propagation.sampling import uniform_sample
 from fairview.tuning.decision import by_attribute, decide
 from fairview.tuning.folder import begin, check_outputs, check_undecided, write_chosen, write_decision
 from fairview.tuning.holdout import check_certifiable, hold_out
+from fairview.tuning.limits import names_of_attributes
 from fairview.tuning.parity_path import STEPS, parity_path
-from fairview.tuning.request import check_graph, checked_request, encoders_for, names_of_attributes
+from fairview.tuning.request import check_graph, checked_request, encoders_for
 from fairview.tuning.search import Budget, Search, quiet_optuna
 from fairview.tuning.tuning import Tuning
 from fairview.workers import end_if_still_starting
