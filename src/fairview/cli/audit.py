@@ -15,7 +15,7 @@ from fairview.cli.output import Format, FormatOption, decimal, percent, print_js
 from fairview.cli.reports import report_or_say_why_not
 from fairview.errors import InputError, some
 
-_GROUPS = 24
+_GROUPS = 40
 """Combinations of groups that a table shows."""
 
 
@@ -211,7 +211,7 @@ def _print_groups(document: Mapping[str, Any], *, several: bool) -> None:
     if rows:
         more, empty = len(filled) - len(shown), [group["group"] for group in groups if several and not group["nodes"]]
         caption = [f"And {more:,} groups more; audit.json has them all."] if more else []
-        caption += [f"Without nodes: {some(empty)}."] if empty else []
+        caption += [f"Without nodes: {some(empty, limit=_GROUPS)}."] if empty else []
         columns = ["group", "nodes", "links within %", "mean degree"]
         print_table(f"Groups by {sensitive}", columns, rows, caption="\n".join(caption))
     probes = [

@@ -14,16 +14,20 @@ from fairview.report.documents import EvaluationDocument, ModelRow
 from fairview.report.folder import Content, RunDocuments
 
 
+def attribute_names(content: Content) -> list[str]:
+    """Of several sensitive attributes, and last of all together; none where there is only one."""
+    documents = (content.tuning, content.audit, content.comparison)
+    for graph in [document.graph for document in documents if document is not None]:
+        if graph.attributes:
+            return [*graph.attributes, graph.sensitive]
+    test = content.run.test if content.run else None
+    rows = content.audit.model.rows if content.audit and content.audit.model else []
+    return list(test.attributes if test else rows[0].attributes if rows else ())
+
+
 def by_attribute(content: Content) -> dict[str, Content]:
     """The content by each sensitive attribute, and last by their combinations; empty where there is only one."""
-    test = content.run.test if content.run else None
-    names = list(test.attributes if test else ())
-    audit = content.audit
-    if audit is not None and (audit.attributes or audit.graph.attributes):
-        names = list(dict.fromkeys([*(audit.attributes or audit.graph.attributes), audit.graph.sensitive, *names]))
-    if not names and audit is not None and audit.model is not None and audit.model.rows:
-        names = list(audit.model.rows[0].attributes)
-    return {name: _seen_by(content, name) for name in names}
+    return {name: _seen_by(content, name) for name in attribute_names(content)}
 
 
 def _seen_by(content: Content, name: str) -> Content:

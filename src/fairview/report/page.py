@@ -20,7 +20,7 @@ from markupsafe import Markup
 
 from fairview._version import __version__
 from fairview.optional import require
-from fairview.report.attributes import by_attribute
+from fairview.report.attributes import attribute_names
 from fairview.report.documents import RunRecord, visible
 from fairview.report.figures import NEEDS, Figure
 from fairview.report.figures.figure import FigureTable
@@ -58,7 +58,7 @@ def page(content: Content, figures: list[Figure]) -> str:
         steps=lambda slider: Markup(inert_json([asdict(step) for step in slider.steps])),  # noqa: S704 (no `<` in it)
         version=__version__,
         compared=content.comparison is not None,
-        several=_several(content),
+        several=attribute_names(content),
         is_number=_is_number,
     )
 
@@ -85,14 +85,6 @@ def bundle() -> str:
 def resource(name: str) -> str:
     """A file of the folder `templates`."""
     return resources.files("fairview.report").joinpath("templates", name).read_text(encoding="utf-8")
-
-
-def _several(content: Content) -> list[str]:
-    """The names of several sensitive attributes, and last of their combinations; none where there is only one."""
-    names = list(by_attribute(content))
-    documents = (content.tuning, content.comparison)
-    graph = next((document.graph for document in documents if document and document.graph.attributes), None)
-    return names or ([] if graph is None else [*graph.attributes, graph.sensitive])
 
 
 def _kind(content: Content) -> str:

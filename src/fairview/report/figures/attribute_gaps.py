@@ -10,7 +10,7 @@ from fairview.report.documents import MetricsRow
 from fairview.report.figures.charts import Series, Values, dots, known, layered, tip
 from fairview.report.figures.figure import Figure, FigureTable, Panel
 from fairview.report.folder import Content
-from fairview.report.verdict.model_verdict import largest, measure
+from fairview.report.verdict.model_verdict import largest, measure, too_small
 from fairview.report.words import capitalised, distinct, listed, main_gaps, metric_name, number, percent, points, span
 
 MOST = 40
@@ -34,7 +34,7 @@ def figure(content: Content) -> Figure | None:
         "has a part of its own.",
         panels=() if panel is None else (panel,),
         tables=tuple(tables),
-        notes=tuple(_left_out(content)),
+        notes=tuple(too_small(content)),
         answer=_answer(attributes, audit),
     )
 
@@ -102,14 +102,3 @@ def _leaks(document: AuditJSON) -> tuple[str, ...]:
         ]
         best.append(number(max(guesses)) if guesses else "unknown")
     return percent(document["homophily"]), names, *best
-
-
-def _left_out(content: Content) -> list[str]:
-    test = content.run.test if content.run else None
-    rows = test.attributes.items() if test else ()
-    return [
-        f"{capitalised(metric_name(gap))} of {name}: too few tested nodes in {listed(groups, 60)}, which it leaves out."
-        for name, row in rows
-        for gap, groups in row.left_out.items()
-        if groups
-    ]

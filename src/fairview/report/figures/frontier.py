@@ -89,7 +89,7 @@ def frontier_figure(tuning: TuningDocument) -> Figure | None:
 
 def _said(tuning: TuningDocument) -> tuple[str, ...]:
     """What to know about gaps and limits of several attributes."""
-    largest = largest_note(tuning.graph)
+    largest = largest_note(list(tuning.graph.attributes))
     if not largest:
         return ()
     limits = [limit for limit in tuning.limits if limit.attribute is not None]

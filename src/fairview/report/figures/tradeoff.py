@@ -10,7 +10,8 @@ from statistics import fmean, pstdev
 import altair as alt
 
 from fairview.metrics.registry import METRICS
-from fairview.report.documents import ComparisonDocument, GraphRecord, MetricsRow
+from fairview.report.attributes import attribute_names
+from fairview.report.documents import ComparisonDocument, MetricsRow
 from fairview.report.figures.charts import Series, Values, chart_of, known, layered, tip
 from fairview.report.figures.figure import Figure, FigureTable, Panel
 from fairview.report.folder import Content, RunDocuments
@@ -47,13 +48,16 @@ def figure_of_comparison(content: Content) -> Figure | None:
     if content.comparison is None:
         return None
     figure = tradeoff_figure(compared_points(content.comparison), "95% intervals over splits and seeds")
-    note = largest_note(content.comparison.graph)
+    return _noted(figure, content)
+
+
+def _noted(figure: Figure | None, content: Content) -> Figure | None:
+    note = largest_note(attribute_names(content)[:-1])
     return figure if figure is None or not note else replace(figure, notes=(note, *figure.notes))
 
 
-def largest_note(graph: GraphRecord) -> str:
+def largest_note(names: Sequence[str]) -> str:
     """What a gap is with several sensitive attributes; empty with one."""
-    names = list(graph.attributes)
     return f"Gaps are the largest of {listed(names, 8)}, and of all combinations of their groups." if names else ""
 
 
@@ -65,6 +69,11 @@ def figure_of_runs(content: Content) -> Figure | None:
     others: list[MetricsRow] = list(model.rows) if model else []
     if content.tuning is not None and not others:  # one point, which says less than the frontier
         return None
+    figure = _of_models(content, others)
+    return _noted(figure, content)
+
+
+def _of_models(content: Content, others: list[MetricsRow]) -> Figure | None:
     tests = [(run, test) for run in content.runs if (test := run.test) is not None]
     words = "95% intervals over the tested nodes"
     if len(tests) > 1:

@@ -128,7 +128,7 @@ def model_verdict(content: Content, measured: Measured) -> ReportVerdict:
     """The worst of the gaps leads, beside whether the model is of any use."""
     row, useless = measured.row, is_useless(measured.row)
     judged = {metric: _judge(row, metric) for metric in _gaps(row)}
-    small = [group for group in measured.groups if is_small(group)]
+    small = [group for group in _groups_of(content, measured) if is_small(group)]
     worst = next(word for word in _SEVERITY if word in judged.values())
     status, headline = _headline(worst, useless, bool(small))
     sentences = [
@@ -147,13 +147,21 @@ def model_verdict(content: Content, measured: Measured) -> ReportVerdict:
     ]
     if len(small) > 6:
         warnings.append(f"{len(small) - 6:,} more small groups: {listed([group.group for group in small[6:]], 60)}.")
-    warnings += _left_out(content) + _unknown(content)
+    warnings += too_small(content) + _unknown(content)
     rule = f"{RULE} {SEVERAL}" if measured.attributes else RULE
     return ReportVerdict(status, headline, tuple(sentences), tuple(warnings), _facts(measured), rule)
 
 
-def _left_out(content: Content) -> list[str]:
-    """Which combinations of groups are too small for the gap between combinations."""
+def _groups_of(content: Content, measured: Measured) -> list[GroupRow]:
+    """Those of each attribute, if there are several, before their combinations."""
+    test = content.run.test if content.run else None
+    parts = list(test.attributes.items())[:-1] if test else []
+    single = [g.model_copy(update={"group": f"{name}={g.group}"}) for name, part in parts for g in part.groups]
+    return [*single, *measured.groups]
+
+
+def too_small(content: Content) -> list[str]:
+    """Which combinations of groups are too small for the gap between combinations, in sentences."""
     test = content.run.test if content.run else None
     gaps: dict[tuple[str, ...], list[str]] = {}
     for row in test.attributes.values() if test else ():
@@ -288,10 +296,11 @@ def _gap_sentence(measured: Measured, metric: str, judged: str) -> str:
     pair = f"{measured.pairs[metric][0]}, the widest pair," if metric in measured.pairs else "the groups"
     interval = row.interval(metric)
     of = largest(measured.attributes, metric)
-    start = (
-        f"The largest gap in {what} is that of {of}, between {pair}:" if of else f"The gap in {what} between {pair} is"
-    )
-    start = f"{start} {points(row.value(metric))}"
+    if of:
+        pair = measured.pairs[metric][0] if metric in measured.pairs else "its groups"
+        start = f"The largest gap in {what} is that of {of}, between {pair}: {points(row.value(metric))}"
+    else:
+        start = f"The gap in {what} between {pair} is {points(row.value(metric))}"
     if interval is None:
         return f"{start}; there is no interval, so its uncertainty is unknown."
     sure = {
