@@ -1,4 +1,4 @@
-"""What do the numbers of Table 3 say, in sentences? Each is made from the rows; none is written by hand."""
+"""What do the numbers of Table 3 say, in sentences, question by question? Each is made from the rows."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from fairview.metrics.registry import METRICS
 from fairview.paper.artefacts import ArtefactResult
-from fairview.paper.cells import YARDSTICKS, CellResult
+from fairview.paper.cells import YARDSTICKS, CellResult, change, paired
 from fairview.paper.claims import Claim, Finding, settings_of
 from fairview.paper.table3 import LOWEST_LOSS, NO_TIME, TUNED
 from fairview.paper.verdicts import falls_short, in_words, verdicts
-from fairview.study.statistics import GAPS, difference
+from fairview.study.statistics import GAPS
 
 NEAR_MAJORITY = 2.0
 """Points of balanced accuracy around 50 within which a model is as good as the same answer for everybody."""
@@ -22,22 +22,31 @@ PLAIN_MODELS = {LOWEST_LOSS: "lowest loss, as published", "vanilla": "same selec
 """The two plain models, and how each chooses its epoch."""
 
 
-def plain_words(
-    main: ArtefactResult, claims: Mapping[str, tuple[Claim, Finding]], several: Sequence[ArtefactResult] = ()
-) -> list[str]:
-    """The sentences that belong on top of the page.
+Answers = Mapping[str, Sequence[str]]
+"""The sentences under each question."""
+
+
+def plain_words(main: ArtefactResult, several: Sequence[ArtefactResult] = ()) -> Answers:
+    """What belongs on top of the page; a question without an answer is left out.
 
     Args:
         main: Table 3 on the published split.
-        claims: the checklist.
         several: Table 3 on repeated splits.
     """
     if main.scope["quick"]:
-        return ["A smoke test says nothing."]
-    of_table = (_lacking, _reproduced, _against_plain, _against_rivals, _near_majority, _without_a_graph, _without_time)
-    sentences = [sentence for part in of_table for sentence in part(main)]
-    sentences += [s for document in several if not document.scope["quick"] for s in _over_splits(document)]
-    return sentences + list(_claims(claims))
+        return {"What does it say?": ["A smoke test says nothing."]}
+    splits = [document for document in several if not document.scope["quick"]]
+    answers: dict[str, list[str]] = {
+        "Does FairVGNN reach the paper's numbers?": list(_reproduced(main)),
+        "Is it fairer than the plain model?": [
+            *_against_plain(main), *(sentence for document in splits for sentence in _over_splits(document))
+        ],
+        "Is it fairer than its rivals?": list(_against_rivals(main)),
+        "What should a reader beware of?": [
+            sentence for part in (_near_majority, _without_a_graph, _without_time, _lacking) for sentence in part(main)
+        ],
+    }  # fmt: skip
+    return {question: sentences for question, sentences in answers.items() if sentences}
 
 
 def _lacking(main: ArtefactResult) -> Iterator[str]:
@@ -71,7 +80,7 @@ def _pairs(document: ArtefactResult, plain: str) -> list[tuple[CellResult, CellR
     """FairVGNN and a plain model, setting by setting, where both were run."""
     rows = [(of_setting.get("fairvgnn"), of_setting.get(plain)) for of_setting in settings_of(document).values()]
     return [
-        (fair, other) for fair, other in rows if fair is not None and other is not None and fair.values and other.values
+        (fair, other) for fair, other in rows if fair is not None and other is not None and fair.known and other.known
     ]
 
 
@@ -84,7 +93,7 @@ def _against_plain(main: ArtefactResult) -> Iterator[str]:
         if pairs:
             yield (
                 f"FairVGNN reduces both gaps in {len(better)} of {len(pairs)} settings, compared with the plain model "
-                f"({words}). In {clear} of them the difference exceeds the noise between seeds (table below)."
+                f"({words}). In {clear} of them the difference exceeds the noise between seeds."
             )
 
 
@@ -97,7 +106,7 @@ def _over_splits(several: ArtefactResult) -> Iterator[str]:
             yield (
                 f"Over {several.scope['splits']} splits, compared with the plain model ({words}): FairVGNN's "
                 + " and its ".join(f"{METRICS[m].short} is smaller beyond the noise in {n}" for m, n in counts.items())
-                + f" of {len(pairs)} settings (table below)."
+                + f" of {len(pairs)} settings."
             )
 
 
@@ -105,8 +114,8 @@ def _against_rivals(main: ArtefactResult) -> Iterator[str]:
     wins, total = [], 0
     for rows in settings_of(main).values():
         fair = rows.get("fairvgnn")
-        others = [rows[name] for name in RIVALS if name in rows and rows[name].values]
-        if fair is not None and fair.values and others:
+        others = [rows[name] for name in RIVALS if name in rows and rows[name].known]
+        if fair is not None and fair.known and others:
             total += 1
             if all(_fairer(fair, other) for other in others):
                 wins.append(_name(fair))
@@ -183,23 +192,24 @@ def _without_time(main: ArtefactResult) -> Iterator[str]:
         )
 
 
-def _claims(claims: Mapping[str, tuple[Claim, Finding]]) -> Iterator[str]:
+def verdicts_counted(claims: Mapping[str, tuple[Claim, Finding]]) -> str:
+    """How many of the claims hold."""
     counts = Counter(finding.verdict for _, finding in claims.values())
-    yield (
+    return (
         f"Of {counts.total() - counts['not run']} claims of the paper that were checked, {counts['holds']} hold, "
-        f"{counts['does not']} do not, {counts['mixed']} are mixed and {counts['undecided']} undecided "
-        "(checklist below)."
+        f"{counts['mixed']} are mixed, {counts['does not']} do not hold and {counts['undecided']} are undecided."
     )
 
 
 def _fairer(one: CellResult, other: CellResult) -> bool:
+    one, other = paired(one, other)
     pairs = [(one.mean(metric), other.mean(metric)) for metric in GAPS]
     return all(mine is not None and theirs is not None and mine < theirs for mine, theirs in pairs)
 
 
 def _is_clear(one: CellResult, other: CellResult, metric: str) -> bool:
-    """The interval of the paired difference lies below zero."""
-    high = difference(one.runs, other.runs, metric).high
+    """The interval of the difference lies below zero."""
+    high = change(one, other, metric).high
     return high is not None and high < 0
 
 
