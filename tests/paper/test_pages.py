@@ -88,13 +88,13 @@ def test_results_page_says_it_in_plain_words(table3, make_row, make_document, tm
     assert max(map(len, prose)) < 120
     page = " ".join(whole.split())
     assert "0 of 1 FairVGNN cells meet the paper's numbers" in page
-    assert "german GCN (worse: SP gap +2.00)" in page
+    assert "| german GCN | fairvgnn | worse: SP gap +2.00 | 3 |" in page
     assert "reduces both gaps in 1 of 1 settings, compared with the plain model (lowest loss, as published)." in page
     assert "every rival in 1 of 1 settings: german GCN" in page
-    assert "false positive rate in brackets: vanilla on german GCN (50.1, 50)" in page
+    assert "| german GCN | vanilla | 50.1 | 50 | within 2 points |" in page
     assert "In none of its 1 cells is FairVGNN's balanced accuracy near" in page
-    assert "models without links have a higher AUC than FairVGNN's best" in page
-    assert "gradient boosting 99.00 (gaps 50.0 and 50.0)." in page
+    assert "Models that ignore the links have a higher AUC than FairVGNN's best" in page
+    assert "| german | gradient boosting | 99.00 | 50.0 | 50.0 | 72.00 |" in page
     assert "| Each module, masks and clamp, lowers bias | section 5.2.2, Table 4 | not run |" in page
     assert "](table3.svg)" in page
     assert "### The published split: FairVGNN and the plain model" in behind

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -42,12 +43,15 @@ def results_page(folder: Path) -> str:
     lines += [SMOKE, ""] if main.scope["quick"] else []
     lines += ["## What holds?", "", wrapped(verdicts_counted(checked)), "", claims_in_short(checked).markdown(), ""]
     lines += [wrapped(f"{CLAIM_RULE} The evidence in full is in [the tables]({TABLES}#the-papers-claims)."), ""]
-    for question, sentences in plain_words(main, several).items():
-        lines += [f"## {question}", "", *map(bullet, sentences), ""]
+    for question, answers in plain_words(main, several).items():
+        lines += [f"## {question}", ""]
+        for answer in answers:
+            lines += ["", answer.markdown(), ""] if isinstance(answer, PageTable) else [bullet(answer)]
+        lines.append("")
     if pictures := [_picture(stem, text) for stem, text in PICTURES.items() if _is_drawn(by_stem, stem)]:
         lines += ["## How does it look?", "", *pictures]
     lines += ["## How much was run?", "", wrapped(RUNS_RULE), "", _how_much(by_stem).markdown(), "", _machine(by_stem)]
-    return "\n".join([*lines, ""])
+    return re.sub(r"\n{3,}", "\n\n", "\n".join([*lines, ""]))
 
 
 def table3_and_all(folder: Path) -> tuple[dict[str, ArtefactResult], ArtefactResult]:
