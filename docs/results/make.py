@@ -28,11 +28,11 @@ def on_the_site(page: str) -> str:
 
 
 def main(folder: Path) -> None:
-    """Both pages, the pictures on the first one, and every table as CSV."""
+    """Both pages, the pictures on the first one, and every table as CSV and JSON."""
     for name in ("results.md", TABLES):
         (DOCS / name).write_text(on_the_site((folder / name).read_text(encoding="utf-8")), encoding="utf-8")
     for stem in documents(folder):
-        for path in folder.glob(f"{stem}*.csv"):
+        for path in (*folder.glob(f"{stem}*.csv"), folder / f"{stem}.json"):
             shutil.copyfile(path, DOCS / "results" / path.name)
     for stem in PICTURES:
         if (folder / f"{stem}.svg").exists():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fairview.errors import InputError
-from fairview.paper import pages
+from fairview.paper import pages, table3
 from fairview.paper.artefacts import ArtefactResult, run_artefact
 from fairview.paper.cells import CellResult
 from fairview.paper.earlier import filled, key, read_earlier
@@ -55,6 +55,34 @@ def test_earlier_rows_stay_in_the_document(tmp_path):
     run_artefact("table3", scope, tmp_path, finished=True)
     (row,) = [row for row in ArtefactResult.load(tmp_path / "table3.json").rows if row.cell.row == "fairvgnn"]
     assert (row.mean("auc"), row.count) == (72.5, 5)
+
+
+def test_rows_of_a_document_keep_their_runs(make_row, make_document, tmp_path):
+    scope = Scope(datasets=("german",), encoders=("gcn",), methods=("fairvgnn",), seeds=1)
+    past = tmp_path / "past"
+    past.mkdir()
+    settings = table3.settings("fairvgnn", "german", "gcn")
+    rows = [make_row("fairvgnn", auc=[70.0, 72.0], not_compared="then", settings=settings)]
+    document = make_document("table3", rows)
+    document.save(past)
+    (past / "table3.csv").write_text(pages.tidy(document))
+    run_artefact("table3", scope, tmp_path, finished=True, earlier=past)
+    run_artefact("table3", scope, tmp_path, finished=True)
+    (row,) = [row for row in ArtefactResult.load(tmp_path / "table3.json").rows if row.cell.row == "fairvgnn"]
+    assert (row.draws, row.values["auc"], row.earlier) == (((0, 1), (0, 2)), (0.7, 0.72), {})
+    assert (row.cell.printed["auc"].mean, row.cell.not_compared) == (72.41, "")  # the cell is the one of today
+
+
+def test_a_row_of_other_settings_is_not_taken(make_row):
+    now, then = make_row("fairvgnn", settings={"epochs": 200}), make_row("fairvgnn", settings={"epochs": 9})
+    lacking = CellResult(now.cell, reason="not run")
+    assert filled([lacking], {key(then.cell): then}) == [lacking]
+
+
+def test_of_two_rows_with_runs_the_one_with_more_counts(make_row):
+    short, long = make_row("fairvgnn", auc=[70.0]), make_row("fairvgnn", auc=[60.0, 62.0])
+    assert filled([short], {key(long.cell): long})[0].count == 2
+    assert filled([long], {key(short.cell): short})[0].count == 2
 
 
 def test_a_missing_file_has_no_rows_and_another_one_is_refused(tmp_path):

@@ -50,7 +50,9 @@ def paper(
     ] = False,
     earlier: Annotated[
         Path | None,
-        typer.Option(help="A folder of CSV tables of an earlier call: rows without runs here are shown from there."),
+        typer.Option(
+            help="A folder of tables of an earlier call (JSON or CSV): rows without runs here come from there."
+        ),
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Processes [default: one per core].", min=1)] = None,
     force: options.Force = False,

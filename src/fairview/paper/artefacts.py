@@ -20,7 +20,7 @@ from fairview.machine import cpu_capability, processor
 from fairview.marks import wrote
 from fairview.paper import cost, fig1, fig3, fig4, fig5, table1, table2, table3, table4, table6
 from fairview.paper.cells import CellResult, Cells, run_cells
-from fairview.paper.earlier import filled, key, of_document, read_earlier
+from fairview.paper.earlier import Key, by_key, filled, key, read_earlier
 from fairview.paper.numbers import numbers
 from fairview.paper.scope import Scope
 from fairview.study.trials import TrialNotice
@@ -165,7 +165,8 @@ def run_artefact(
         notice: for progress.
         finished: train nothing; rows whose runs are not there say so.
         overwrite: replace a `NAME.json` that fairview did not write.
-        earlier: a folder with `NAME.csv`, as an earlier call wrote it, for rows whose runs are not kept.
+        earlier: a folder with `NAME.json`, or `NAME.csv` alone, as an earlier call wrote it, for rows that have no
+            trials here.
 
     Raises:
         InputError: the folder holds more than a smoke test, which would be lost.
@@ -178,11 +179,11 @@ def run_artefact(
     if wanted.cells is not None:
         cells = wanted.cells(scope)
         rows = run_cells(cells, scope, folder / "trials", workers=workers, notice=notice, finished=finished)
-        past = {} if earlier is None else read_earlier(earlier / f"{name}{scope.suffix}.csv")
+        past = {} if earlier is None else _kept(earlier / f"{name}{scope.suffix}.json")
         if before is not None:
             scope = scope.with_(before.scope)
             rows = run_cells(wanted.cells(scope), scope, folder / "trials", finished=True)
-            past = of_document(before.rows) | past
+            past = by_key(before.rows) | past
         asked = {key(cell) for cell in cells}
         rows = [row for row in filled(rows, past) if row.known or key(row.cell) in asked]
     series = wanted.series(scope) if wanted.series is not None else []
@@ -192,6 +193,13 @@ def run_artefact(
     )
     document.save(folder)
     return document
+
+
+def _kept(path: Path) -> dict[Key, CellResult]:
+    """The rows of a document, over those of the CSV file beside it, which has no runs."""
+    document = ArtefactResult.load(path) if path.exists() else None
+    rows = () if document is None or document.scope["quick"] else document.rows
+    return read_earlier(path.with_suffix(".csv")) | by_key(rows)
 
 
 def _earlier(path: Path, scope: Scope) -> ArtefactResult | None:

@@ -1,15 +1,17 @@
-"""What did an earlier call find whose runs are not kept? Its rows, read from the CSV that it left.
+"""What did an earlier call find that this folder has no trials of? Its rows, from the JSON or CSV that it left.
 
-Such a row has means and deviations but no runs, so that differences from it are tested without pairs; it always says
-that it is an earlier one.
+A row from a CSV file has means and deviations but no runs, so that differences from it are tested without pairs; it
+always says that it is an earlier one.
 """
 
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from fairview.errors import InputError
 from fairview.files import read_regular
@@ -25,17 +27,19 @@ def key(cell: Cell) -> Key:
 
 
 def filled(rows: Sequence[CellResult], earlier: Mapping[Key, CellResult]) -> list[CellResult]:
-    """The rows, those without runs with the numbers of an earlier one of the same name where there is one."""
-    return [row if row.values or key(row.cell) not in earlier else _with(row, earlier[key(row.cell)]) for row in rows]
+    """The rows, each with the numbers of an earlier one of the same name if that has runs, and more of them, or if the
+    row has none at all.
+    """
+    return [_better(row, earlier.get(key(row.cell))) for row in rows]
 
 
-def of_document(rows: Iterable[CellResult]) -> dict[Key, CellResult]:
-    """Those of a document's rows that are earlier ones."""
-    return {key(row.cell): row for row in rows if row.earlier}
+def by_key(rows: Iterable[CellResult]) -> dict[Key, CellResult]:
+    """Those of a document's rows that have numbers."""
+    return {key(row.cell): row for row in rows if row.known}
 
 
 def read_earlier(path: Path) -> dict[Key, CellResult]:
-    """The rows of `NAME.csv`; a missing file has none.
+    """The rows of `NAME.csv`, without their runs; a missing file has none.
 
     Raises:
         InputError: it is not a table's CSV.
@@ -62,8 +66,17 @@ def read_earlier(path: Path) -> dict[Key, CellResult]:
     return found
 
 
-def _with(row: CellResult, earlier: CellResult) -> CellResult:
-    return replace(row, reason="", earlier=earlier.earlier, earlier_runs=earlier.earlier_runs)
+def _better(row: CellResult, earlier: CellResult | None) -> CellResult:
+    if earlier is None or (row.values and (not earlier.values or len(row.draws) >= len(earlier.draws))):
+        return row
+    if earlier.values and _plain(earlier.cell.settings) != _plain(row.cell.settings):
+        return row  # the same name, other settings
+    return replace(earlier, cell=row.cell, reason="", planned=row.planned)
+
+
+def _plain(settings: Mapping[str, Any]) -> Any:
+    """As a file gives them back."""
+    return json.loads(json.dumps(dict(settings)))
 
 
 def _fraction(percent: str) -> float | None:
