@@ -69,7 +69,10 @@ def main(sizes: tuple[int, ...] = SIZES) -> None:
     for size in sizes:
         found = floor(size)
         ratio = found.epoch / found.products
-        print(f"| {size:,} | {found.epoch:.1f} s | {found.multiplied} in {found.products:.1f} s | {ratio:.1f} |", flush=True)
+        print(
+            f"| {size:,} | {found.epoch:.1f} s | {found.multiplied} in {found.products:.1f} s | {ratio:.1f} |",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

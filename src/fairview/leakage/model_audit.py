@@ -180,7 +180,7 @@ def audit_model(
     require_graph(graph, "audit_model")
     require_model(model, "audit_model")
     require_seed(seed)
-    method = _method_name(model)
+    method = method_name(model)
     compared = _compared(model, graph, plain, others or {})
     rows = {name: evaluate(one, graph, split=split, intervals=True) for name, one in compared}
     evaluation = rows[method]
@@ -198,7 +198,7 @@ def audit_model(
     unknown = [f"Without a known group, and in no group's numbers: {nobody:,}."] if nobody else []
     return ModelAudit(
         method=method,
-        encoder=_encoder_name(model),
+        encoder=encoder_name(model),
         split=split,
         threshold=threshold,
         rows=rows,
@@ -222,7 +222,7 @@ def _compared(
     model: Method, graph: NodeGraph, plain: Method | None, others: Mapping[str, Method]
 ) -> list[tuple[str, Method]]:
     """The model, the plain one, the majority answer, then the others; each under a name of its own."""
-    models: list[tuple[str, Method]] = [(_method_name(model), model)]
+    models: list[tuple[str, Method]] = [(method_name(model), model)]
     if plain is not None:
         models.append(("plain", plain))
     if not isinstance(model, Constant):
@@ -235,12 +235,13 @@ def _compared(
     return models
 
 
-def _method_name(model: Method) -> str:
+def method_name(model: Method) -> str:
     """Its name in the registry, or its class for a method of the user's own."""
     return name_of(model).rpartition(":")[2]
 
 
-def _encoder_name(model: Method) -> str | None:
+def encoder_name(model: Method) -> str | None:
+    """Of a model that has one: its kind, or the class of the user's own."""
     encoder = getattr(model, "encoder", None)
     return type(encoder).__name__ if isinstance(encoder, nn.Module) else encoder
 
@@ -278,7 +279,7 @@ def _representations(
 ) -> tuple[tuple[Readable, ...], list[str]]:
     """Probes on the representations of the model and of the plain one, over all nodes whose group is known."""
     readable, notes = [], []
-    for name, one in ((_method_name(model), model), ("plain", plain)):
+    for name, one in ((method_name(model), model), ("plain", plain)):
         if one is None:
             continue
         if not hasattr(one, "representations"):

@@ -51,6 +51,7 @@ FIGURES = Registry(
         FigureEntry("compared", "Cost of fairness", _built_in("tradeoff", "figure_of_comparison")),
         FigureEntry("comparison", "Differences", _built_in("differences")),
         FigureEntry("leak", "Leak", _built_in("leak")),
+        FigureEntry("explanation", "Links behind the gap", _built_in("explanation")),
         FigureEntry("mask", "Masks", _built_in("masks")),
         FigureEntry("probes", "Guessing", _built_in("probes")),
         FigureEntry("hidden", "Hidden columns", _built_in("hidden_columns")),
