@@ -39,6 +39,9 @@ DRAWS = 3
 _MOST_CHECKED = 5
 """Times as many links as are shown are removed one by one, at most, where effects are not exact."""
 
+_NODES_TRIED = 3
+"""Times as many nodes as are shown lose all their links: together they do something else than one by one."""
+
 
 @isolated()
 def explain(
@@ -169,8 +172,8 @@ class _Effects:
         off = np.median(np.abs(effects[removed] - estimates[removed]))
         size = np.median(np.abs(effects[removed]))
         note = (
-            f"{len(removed):,} links were removed one by one: their effect is {size:.3g} at the median, and the estimate "
-            f"was off by {off:.3g}."
+            f"{len(removed):,} links were removed one by one: their effect is {size:.3g} at the median, and the "
+            f"estimate was off by {off:.3g}."
         )
         return cls(effects, shown, estimates, (note,))
 
@@ -191,14 +194,14 @@ def _shown(graph: NodeGraph, links: LinkList, found: _Effects) -> tuple[LinkEffe
 
 
 def _nodes(trial: Trial, graph: NodeGraph, effects: Reals, top: int) -> tuple[NodeEffect, ...]:
-    """Those whose links have the largest effects together, with what removing all of a node's links really does."""
+    """What removing all of a node's links does; tried for those whose links have the largest effects together."""
     together = trial.links.by_node(effects)
     found = []
-    for node in np.argsort(-together, kind="stable")[:top].tolist():
+    for node in np.argsort(-together, kind="stable")[: _NODES_TRIED * top].tolist():
         own = trial.links.at(node)
         if len(own):
             found.append(NodeEffect(graph.ids[node], trial.effect(own), len(own), _group(graph, node)))
-    return tuple(sorted(found, key=lambda each: -each.effect))
+    return tuple(sorted(found, key=lambda each: -each.effect)[:top])
 
 
 def _closing(effects: Reals, gap: float) -> int | None:

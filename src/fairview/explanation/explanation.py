@@ -65,7 +65,7 @@ class EveryLink:
 
     source: npt.NDArray[np.int32]
     target: npt.NDArray[np.int32]
-    effect: npt.NDArray[np.float64]
+    effect: npt.NDArray[np.floating[Any]]
     ids: Sequence[str] = field(repr=False)
 
 

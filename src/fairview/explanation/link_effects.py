@@ -1,7 +1,7 @@
 """What would a bilinear form t · S y be without one link? Exactly, for each link, in one pass over all of them.
 
-S is an operator of `fairview.propagation.operators`: with a_ij what node i gathers from node j, s self-loops and the row
-sums d_i = Σ_j a_ij + s,
+S is an operator of `fairview.propagation.operators`: with a_ij what node i gathers from node j, s self-loops and the
+row sums d_i = Σ_j a_ij + s,
 
     sum    t·Sy = Σ_i t_i (Σ_j a_ij y_j + s y_i)
     mean   t·Sy = Σ_i t_i (Σ_j a_ij y_j + s y_i) / d_i

@@ -67,5 +67,5 @@ class LinkList:
     def by_node(self, values: Reals) -> Reals:
         """The sum of a value of the links over those of each node, (nodes,)."""
         n = self.adjacency.num_nodes
-        found: Reals = np.bincount(self.source, values, minlength=n) + np.bincount(self.target, values, minlength=n)
-        return found
+        ends = np.concatenate([self.source, self.target])
+        return np.bincount(ends, np.tile(values, 2), minlength=n).astype(np.float64)

@@ -82,7 +82,7 @@ class PolynomialScore:
     def _behind(self, hop: Hop) -> list[Reals]:
         """v_0, v_1, ...: what lies behind each hop."""
         by_hop = self.columns @ self.weights.T
-        behind = [by_hop[:, -1]]
+        behind: list[Reals] = [by_hop[:, -1]]
         for h in range(self.hops - 1, -1, -1):
             behind.insert(0, by_hop[:, h] + hop(behind[0][:, None])[:, 0])
         return behind
