@@ -1,19 +1,19 @@
 """Does `explain` find links that were planted to carry a gap, and what does it cost? ``python -m benchmarks.explain``.
 
 The plant: every node has a score, which has nothing to do with its group, and the label follows it. Neutral links join
-nodes of about the same score, as similarity or friendship does, whatever their group. Then biased links are added, 5 % of
-all: they join low scores of the first group with high scores of the second, so that message passing lifts the one
-group and lowers the other. A model is fitted as usual. Recall: how many of the planted links are among the tenth of all
-links with the largest effects. ``--random`` joins anybody with anybody instead: then planted links are not of another
-kind than the neutral ones, and the recall says so.
+nodes of about the same score, as similarity or friendship does, whatever their group. Then biased links are added, 5 %
+of all: they join low scores of the first group with high scores of the second, so that message passing lifts the one
+group and lowers the other. A model is fitted as usual. Recall: how many of the planted links are among the tenth of
+all links with the largest effects. ``--random`` joins anybody with anybody instead: then the neutral links are of the
+same kind as the planted ones, only fewer, and the recall says so.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
-from time import perf_counter
+from collections.abc import Callable, Sequence
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -88,14 +88,16 @@ def recall(found: fv.Explanation, planted: set[tuple[int, int]], top: float = TO
     return len(named & planted) / len(planted)
 
 
-def recalls(seeds: int, *, similar: bool = True, extreme: float = 0.2) -> list[dict[str, Any]]:
+def recalls(
+    seeds: int, models: Sequence[str] = tuple(MODELS), *, similar: bool = True, extreme: float = 0.2
+) -> list[dict[str, Any]]:
     """By model: the recall over seeds, each with a graph and a model of its own, and what removal does."""
     rows = []
-    for name, make in MODELS.items():
+    for name in models:
         found = []
         for seed in range(1, seeds + 1):
             graph, planted = planted_graph(similar=similar, extreme=extreme, seed=seed)
-            explanation = fv.explain(make(seed).fit(graph), graph, shares=(BIASED,))
+            explanation = fv.explain(MODELS[name](seed).fit(graph), graph, shares=(BIASED,))
             removed = {row.chosen: row for row in explanation.removed if row.k == round(BIASED * explanation.num_links)}
             gaps = {row.chosen: row.after.gap for row in removed.values()} | {"none": explanation.gap}
             found.append((recall(explanation, planted), gaps))
@@ -117,18 +119,22 @@ def cost(num_nodes: int = NUM_NODES, num_links: int = NUM_LINKS) -> dict[str, An
     model = fv.Vanilla(epochs=5).fit(graph)
     links, weights = LinkList.of(graph.adjacency), graph.sensitive - 0.5
     score = score_of(model, graph)
-    start = perf_counter()
-    score.parts(links, weights / num_nodes)
-    one_pass = perf_counter() - start
-    start = perf_counter()
-    found = fv.explain(model, graph)
-    whole = perf_counter() - start
-    return {"nodes": num_nodes, "links": found.num_links, "pass_seconds": one_pass, "explain_seconds": whole}
+    one_pass = _seconds(lambda: score.parts(links, weights / num_nodes))
+    whole = _seconds(lambda: fv.explain(model, graph))
+    return {"nodes": num_nodes, "links": len(links), "one_pass": one_pass, "explain": whole}
+
+
+def _seconds(work: Callable[[], object]) -> dict[str, float]:
+    """By the clock and of the processor: on a busy machine they differ."""
+    start, cpu = perf_counter(), process_time()
+    work()
+    return {"seconds": round(perf_counter() - start, 2), "cpu_seconds": round(process_time() - cpu, 2)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
     parser.add_argument("--extreme", type=float, default=0.2)
     parser.add_argument("--random", action="store_true")
     parser.add_argument("--cost", action="store_true")
@@ -136,8 +142,8 @@ def main() -> None:
     if given.cost:
         print(json.dumps(cost()))
         return
-    rows = recalls(given.seeds, similar=not given.random, extreme=given.extreme)
-    if not given.random and min(row["mean"] for row in rows if row["model"] == "plain GCN") < TARGET_RECALL:
+    rows = recalls(given.seeds, given.models, similar=not given.random, extreme=given.extreme)
+    if not given.random and any(row["model"] == "plain GCN" and row["mean"] < TARGET_RECALL for row in rows):
         raise SystemExit(3)
 
 

@@ -175,7 +175,7 @@ def test_each_table_is_a_frame(table: Any, columns: dict[str, Any], found: fv.Ex
 
 def test_what_was_removed_is_a_frame_and_a_wrong_name_is_refused(found: fv.Explanation) -> None:
     assert found.to_frame("removed").to_dicts() == found.to_dict()["removed"]
-    with pytest.raises(fv.InputError, match="to_frame: no table 'link'. Did you mean 'links'?"):
+    with pytest.raises(fv.InputError, match=r"to_frame: no table 'link'\. Did you mean 'links'\?"):
         found.to_frame("link")  # type: ignore[arg-type]
 
 
