@@ -19,7 +19,7 @@ Codes = npt.NDArray[np.int16]
 _MOST_GROUPS = 1000
 
 
-def group_codes(values: npt.ArrayLike) -> tuple[Codes, tuple[str, ...]]:
+def group_codes(values: npt.ArrayLike, name: str = "sensitive") -> tuple[Codes, tuple[str, ...]]:
     """Codes into the distinct values, which are sorted: numbers by size, texts by their characters.
 
     Raises:
@@ -30,13 +30,13 @@ def group_codes(values: npt.ArrayLike) -> tuple[Codes, tuple[str, ...]]:
         >>> codes.tolist(), names
         ([1, -1, 0, 1], ('f', 'm'))
     """
-    array = as_array(values, "sensitive")
+    array = as_array(values, name)
     if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
         array = np.array(values, dtype=np.object_)  # in a list with texts, NumPy would turn NaN into the text 'nan'
     if array.ndim != 1:
-        raise InputError(f"sensitive: shape {array.shape}; expected one value per node.")
+        raise InputError(f"{name}: shape {array.shape}; expected one value per node.")
     if array.dtype.kind not in "biuOUSTf":
-        raise InputError(f"sensitive: values of type {array.dtype} can't name groups; use numbers or texts.")
+        raise InputError(f"{name}: values of type {array.dtype} can't name groups; use numbers or texts.")
     if array.dtype.kind in "OST":
         return _object_codes(array.astype(np.object_))
     known = ~np.isnan(array) if array.dtype.kind == "f" else np.ones(len(array), dtype=np.bool_)

@@ -8,8 +8,6 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-_WHY = {"--sensitive": "one attribute is audited at a time"}
-
 
 class GivenOnce(TyperCommand):
     """A command that takes each option once, but for those that say *repeat it*, and no empty value."""
@@ -26,5 +24,5 @@ class GivenOnce(TyperCommand):
                 if count > 1 and not getattr(param, "multiple", False):
                     name = max(param.opts, key=len)
                     times = "twice" if count == 2 else f"{count} times"
-                    raise typer.BadParameter(f"{name} is given {times}: {_WHY.get(name, 'give it once')}.")
+                    raise typer.BadParameter(f"{name} is given {times}: give it once.")
         return super().parse_args(ctx, args)

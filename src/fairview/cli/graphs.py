@@ -38,7 +38,12 @@ def reading_of(tables: TableOptions) -> dict[str, Any]:
     elsewhere = ("nodes", "edges", "neighbours", "threshold", "similarity_with_sensitive")
     reading = {names.get(name, name): value for name, value in tables.items() if name not in elsewhere}
     reading |= {names.get(name, name): tables[name] or () for name in lists}
-    return reading | {"features": tables["feature"] or None}
+    return reading | {"features": tables["feature"] or None, "sensitive": _one_or_several(tables["sensitive"])}
+
+
+def _one_or_several(names: Sequence[str] | None) -> str | list[str] | None:
+    """One name by itself, so that a run of one attribute says what it always said."""
+    return names[0] if names and len(set(names)) == 1 else list(names) if names else None
 
 
 def own_graph(tables: TableOptions) -> NodeGraph:
@@ -65,7 +70,7 @@ def chosen_graph(
         raise InputError(f"give {one}.")
     if dataset is not None:
         return load_dataset(dataset, data_dir=data_dir)
-    if tables["label"] is None or tables["sensitive"] is None:
+    if tables["label"] is None or not tables["sensitive"]:
         raise InputError("own tables need --label and --sensitive.")
     return own_graph(tables)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairview.cli.options import TableOptions, run_folder
-from fairview.errors import InputError
+from fairview.errors import InputError, quoted
 
 if TYPE_CHECKING:
     from fairview.data.graph import NodeGraph
@@ -26,7 +26,7 @@ def new_graph(model: Estimator, run: Path, tables: TableOptions) -> tuple[NodeGr
     if needs_group(model) and recipe.sensitive is not None and graph.sensitive_unknown == graph.num_nodes:
         raise InputError(
             f"{tables['nodes']}: the model needs each node's sensitive group, and the column "
-            f"'{recipe.sensitive.column}' is missing or empty."
+            f"{quoted(each.column for each in recipe.attributes)} is missing or empty."
         )
     return graph, NEW if NEW in graph.splits else "all"
 

@@ -145,7 +145,8 @@ def _described(
     nodes: Annotated[Path | None, _NODES] = None,
     label: Annotated[str | None, _columns(help="Column with the label; empty cells are unlabelled.")] = None,
     sensitive: Annotated[
-        str | None, _columns(help="Column with the sensitive attribute; each value is a group.")
+        list[str] | None,
+        _columns(help="Column with the sensitive attribute; each value is a group. Several: repeat it."),
     ] = None,
     edges: Edges = None,
     separator: Separator = None,

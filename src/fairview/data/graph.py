@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from fairview.attributes import Attribute
 from fairview.data import graph_checks as checks
 from fairview.data.adjacency import Adjacency, Rebuilt
 from fairview.errors import InputError, Message, Problems, did_you_mean, repeated, some
@@ -71,6 +72,8 @@ class NodeGraph(Rebuilt):
         groups: names of the sensitive groups.
         sensitive_name: name of the sensitive attribute.
         sensitive_channels: the channels that hold the sensitive attribute itself, if it is among the features.
+        attributes: the sensitive attributes one by one. With several, the four fields above describe what they make
+            together: a group is a combination of theirs, such as `race=white & sex=f`.
         splits: boolean masks, pairwise disjoint; normally `train`, `val` and `test`.
         provenance: where the graph comes from, with what was dropped or changed.
         recipe: how a table became `features`, so that new tables are treated alike; None if it was not a table.
@@ -94,6 +97,7 @@ class NodeGraph(Rebuilt):
     groups: tuple[str, ...]
     sensitive_name: str = "sensitive"
     sensitive_channels: tuple[str, ...] = ()
+    attributes: tuple[Attribute, ...] = ()  # of one, whatever the four fields above say
     node_ids: tuple[str, ...] | None = None  # None: the row numbers
     splits: Mapping[str, BoolArray] = field(default_factory=dict)
     provenance: Provenance = Provenance(source="arrays")
@@ -109,6 +113,7 @@ class NodeGraph(Rebuilt):
             object.__setattr__(self, name, checks.frozen(getattr(self, name), dtype))
         masks = {name: checks.frozen(mask, np.bool_) for name, mask in self.splits.items()}
         object.__setattr__(self, "splits", MappingProxyType(masks))
+        object.__setattr__(self, "attributes", tuple(map(checks.frozen_attribute, self.attributes or (self.crossed,))))
 
     # --- making one ---------------------------------------------------------------------------------------------------
 
@@ -119,7 +124,7 @@ class NodeGraph(Rebuilt):
         features: npt.ArrayLike,
         edges: npt.ArrayLike,
         labels: npt.ArrayLike | None = None,
-        sensitive: npt.ArrayLike | None = None,
+        sensitive: npt.ArrayLike | Mapping[str, npt.ArrayLike] | None = None,
         channels: Sequence[str] | None = None,
         directed: bool = False,
         edge_weight: npt.ArrayLike | None = None,
@@ -132,7 +137,8 @@ class NodeGraph(Rebuilt):
             features: shape (n, d).
             edges: shape (2, m), node numbers; both directions or one, it makes no difference unless `directed`.
             labels: shape (n,), of 0, 1 and -1 for unlabelled; None if no node has one.
-            sensitive: shape (n,), any values; None and NaN are unknown. The groups are its distinct values, sorted.
+            sensitive: shape (n,), any values; None and NaN are unknown. The groups are its distinct values, sorted. Or
+                several such attributes by name: `{"race": [...], "sex": [...]}`.
             channels: d names; `x0`, `x1`, ... by default.
             directed: keep the edges as they are given.
             edge_weight: shape (m,) or (m, 1), 0 or more; None if all edges count alike. Weights of parallel edges are
@@ -146,7 +152,7 @@ class NodeGraph(Rebuilt):
         with problems.collecting():
             adjacency, notes = checks.adjacency_from(edges, n, directed=directed, edge_weight=edge_weight)
         with problems.collecting():
-            codes, groups = checks.groups_from(sensitive, n)
+            other |= checks.sensitive_fields(sensitive, n, other)
         with problems.collecting():
             y = checks.labels_from(labels, n)
         masks = checks.masks_from(splits, problems)
@@ -157,8 +163,6 @@ class NodeGraph(Rebuilt):
             channels=tuple(channels) if channels is not None else tuple(f"x{j}" for j in range(x.shape[1])),
             adjacency=adjacency,
             labels=y,
-            sensitive=codes,
-            groups=groups,
             splits=masks,
             **other,
         )
@@ -177,16 +181,16 @@ class NodeGraph(Rebuilt):
         problems = Problems()
         x = checks.features_from(features, kept, problems)
         problems.raise_if_any()
-        sensitive_channels = tuple(name for name in self.sensitive_channels if name in kept)
-        changes: dict[str, Any] = {}
+        changes: dict[str, Any] = {
+            "sensitive_channels": tuple(name for name in self.sensitive_channels if name in kept),
+            "attributes": tuple(attribute.among(kept) for attribute in self.attributes),
+        }
         if kept != self.channels:
             known = set(kept) <= set(self.channels)
             places = [self.channels.index(name) for name in kept] if known else None
             changes["adjacency"] = self.adjacency.for_channels(places)
             changes["recipe"] = None  # it would make other channels of a new table
-        return self.replace(
-            features=x.astype(np.float32), channels=kept, sensitive_channels=sensitive_channels, **changes
-        )
+        return self.replace(features=x.astype(np.float32), channels=kept, **changes)
 
     def without_channels(self, names: Iterable[str]) -> NodeGraph:
         """The same graph without the named channels."""
@@ -195,6 +199,32 @@ class NodeGraph(Rebuilt):
             self.channel_index(name)
         kept = [name not in dropped for name in self.channels]
         return self.with_features(self.features[:, kept], list(compress(self.channels, kept)))
+
+    def with_attributes(self, attributes: Sequence[Attribute]) -> NodeGraph:
+        """The same graph with other sensitive attributes, one or several."""
+        return self.replace(**checks.fields_of(attributes))
+
+    def attribute(self, name: str) -> NodeGraph:
+        """The same graph with one of its sensitive attributes alone; the name of all together gives the graph itself.
+
+        Example:
+            >>> graph = NodeGraph.from_arrays(
+            ...     features=[[0.5], [1.0]], edges=[[0], [1]], sensitive={"sex": ["f", "m"], "old": ["no", "no"]}
+            ... )
+            >>> graph.sensitive_name, graph.attribute("sex").groups
+            ('sex & old', ('f', 'm'))
+        """
+        by_name = {attribute.name: attribute for attribute in self.attributes}
+        if name == self.sensitive_name:
+            return self
+        if name not in by_name:
+            raise InputError(f"no sensitive attribute '{name}'.{did_you_mean(name, [*by_name, self.sensitive_name])}")
+        return self.with_attributes([by_name[name]])
+
+    def hiding_groups(self, where: npt.ArrayLike) -> NodeGraph:
+        """The same graph, in which nobody knows the groups of the nodes that the mask names."""
+        mask = np.asarray(where, dtype=np.bool_)
+        return self.with_attributes([attribute.hidden(mask) for attribute in self.attributes])
 
     def replace(self, **changes: Any) -> NodeGraph:
         """A copy with some fields changed; everything is checked again."""
@@ -214,8 +244,8 @@ class NodeGraph(Rebuilt):
         """The nodes as a polars frame, a row each; `read_graph` reads such a frame.
 
         Columns: `id`; `label`, the name of the class, null if unlabelled; `sensitive`, the name of the group, null if
-        unknown; `split`, null for a node in none; then a float column per channel. A channel that is called like one of
-        these four gets `_channel` at its end.
+        unknown; `split`, null for a node in none; of several sensitive attributes one column each (`sensitive:NAME`);
+        then a float column per channel. A channel that is called like one of these gets `_channel` at its end.
 
         Example:
             >>> graph = NodeGraph.from_arrays(
@@ -247,6 +277,16 @@ class NodeGraph(Rebuilt):
     def ids(self) -> tuple[str, ...]:
         """The ids of the nodes; row numbers as texts if there are no others."""
         return self.node_ids if self.node_ids is not None else tuple(map(str, range(self.num_nodes)))
+
+    @property
+    def several(self) -> bool:
+        """Whether there are several sensitive attributes."""
+        return len(self.attributes) > 1
+
+    @property
+    def crossed(self) -> Attribute:
+        """All sensitive attributes together, as one."""
+        return Attribute(self.sensitive_name, self.sensitive, self.groups, self.sensitive_channels)
 
     @property
     def positive(self) -> str:
@@ -311,6 +351,8 @@ class NodeGraph(Rebuilt):
         """A hash over all that a model may see: ids, features, links with their weights, labels, groups and splits."""
         links = self.adjacency.content
         arrays = [self.features, *links[:2], self.labels, self.sensitive, *self.splits.values(), *links[2:]]
+        if self.several:  # a node of which one attribute is not known has no code that tells the others
+            arrays += [attribute.codes for attribute in self.attributes]
         return content_sha256(self.hashed_names(self.node_ids), arrays)
 
     def hashed_names(self, node_ids: tuple[str, ...] | None) -> str:
@@ -367,6 +409,10 @@ class NodeGraph(Rebuilt):
         for name in self.sensitive_channels:
             if name not in self.channels:
                 problems.add(f"sensitive_channels: no channel '{name}'.{did_you_mean(name, self.channels)}")
+        if self.several:
+            checks.check_attributes(self.attributes, self.crossed, problems)
+        else:  # it may be that of a copy from before its values changed
+            object.__setattr__(self, "attributes", ())
         checks.check_splits(self.splits, n, problems)
         named = {"channels": self.channels, "groups": self.groups, "classes": self.classes, "ids": self.node_ids or ()}
         checks.check_names(named | {"sensitive": (self.sensitive_name,), "splits": tuple(self.splits)}, problems)

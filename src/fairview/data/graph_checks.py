@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from fairview.arguments import shortened
 from fairview.arrays import as_array
+from fairview.attributes import Attribute, intersection
 from fairview.data.adjacency import Adjacency
 from fairview.errors import InputError, Problems, some
 from fairview.files import is_utf8
@@ -55,14 +57,67 @@ def adjacency_from(
     return links, counts.notes(directed=directed)
 
 
-def groups_from(sensitive: npt.ArrayLike | None, num_nodes: int) -> tuple[Codes, tuple[str, ...]]:
-    """Codes and names of the sensitive groups."""
+def groups_from(
+    sensitive: npt.ArrayLike | None, num_nodes: int, name: str = "sensitive"
+) -> tuple[Codes, tuple[str, ...]]:
+    """Codes and names of the groups of one attribute."""
     if sensitive is None:
         return np.full(num_nodes, UNKNOWN, dtype=np.int16), ()
-    codes, groups = group_codes(sensitive)
+    codes, groups = group_codes(sensitive, name)
     if len(codes) != num_nodes:
-        raise InputError(f"sensitive: {len(codes):,} values for {num_nodes:,} nodes.")
+        raise InputError(f"{name}: {len(codes):,} values for {num_nodes:,} nodes.")
     return codes, groups
+
+
+def sensitive_fields(
+    sensitive: npt.ArrayLike | Mapping[str, npt.ArrayLike] | None, num_nodes: int, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The fields of a graph that say who is in which group, of one attribute or of several by name."""
+    if not isinstance(sensitive, Mapping):
+        codes, groups = groups_from(sensitive, num_nodes)
+        return {"sensitive": codes, "groups": groups}
+    if not sensitive:
+        raise InputError("sensitive: names no attribute; expected at least one, such as {'sex': [...]}.")
+    problems, attributes = Problems(), []
+    holding = given.get("sensitive_channels", ())
+    for name, values in sensitive.items():
+        with problems.collecting():
+            codes, groups = groups_from(values, num_nodes, f"sensitive {shortened(name)}")
+            attributes.append(Attribute(str(name), codes, groups, tuple(c for c in holding if c == name)))
+    problems.raise_if_any()
+    return fields_of(attributes)
+
+
+def fields_of(attributes: Sequence[Attribute]) -> dict[str, Any]:
+    """The same of attributes with codes."""
+    together = intersection(attributes)
+    return {
+        "sensitive": together.codes,
+        "groups": together.groups,
+        "sensitive_name": together.name,
+        "sensitive_channels": together.channels,
+        "attributes": tuple(attributes),
+    }
+
+
+def check_attributes(attributes: Sequence[Attribute], crossed: Attribute, problems: Problems) -> None:
+    """Several attributes must make the groups that the graph goes by."""
+    for attribute in attributes:
+        if attribute.codes.shape != crossed.codes.shape:
+            problems.add(
+                f"attributes: '{attribute.name}' has {len(attribute.codes):,} codes for {len(crossed.codes):,} nodes."
+            )
+            return
+    with problems.collecting():
+        together = intersection(attributes)
+        if together.groups != crossed.groups or (together.codes != crossed.codes).any():
+            problems.add("attributes: they don't make the groups in `sensitive`; change them with `with_attributes`.")
+
+
+def frozen_attribute(attribute: Attribute) -> Attribute:
+    """An attribute whose codes nobody can write to."""
+    codes = frozen(attribute.codes, np.int16)
+    return attribute if codes is attribute.codes else dataclasses.replace(attribute, codes=codes)
 
 
 def labels_from(labels: npt.ArrayLike | None, num_nodes: int) -> npt.NDArray[np.int8]:

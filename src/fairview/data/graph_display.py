@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairview import notebook
-from fairview.data.summary import group_facts
+from fairview.data.summary import groups_facts
 from fairview.errors import some
 from fairview.groups import UNKNOWN
 
@@ -38,7 +38,7 @@ def graph_html(graph: NodeGraph) -> str:
     }
     groups = [
         [group["group"], group["nodes"], group["labelled"], group["positive_rate"], group["average_degree"]]
-        for group in (group_facts(graph, code) for code in range(len(graph.groups)))
+        for group in groups_facts(graph)
     ]
     splits = [
         [name, int(mask.sum()), int((graph.labels[mask] == 1).sum()), int((graph.labels[mask] == 0).sum())]
@@ -66,6 +66,8 @@ def graph_frame(graph: NodeGraph) -> pl.DataFrame:
         "sensitive": _names(graph.groups, graph.sensitive),
         "split": _names(tuple(graph.splits), splits),
     }
+    if graph.several:
+        columns |= {f"sensitive:{each.name}": _names(each.groups, each.codes) for each in graph.attributes}
     for place, channel in enumerate(graph.channels):
         name = channel
         while name in columns or (name != channel and name in graph.channels):

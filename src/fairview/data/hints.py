@@ -33,7 +33,8 @@ def hints(graph: NodeGraph) -> list[str]:
 def _code_columns(graph: NodeGraph) -> list[str]:
     if graph.recipe is None:
         return []
-    features, own = graph.recipe.features, set(graph.recipe.sensitive.channels if graph.recipe.sensitive else ())
+    features = graph.recipe.features
+    own = {channel for attribute in graph.recipe.attributes for channel in attribute.channels}
     encoded = [column for column in features.columns for _ in column.channels]
     found = []
     for j, (column, fill) in enumerate(zip(encoded, features.fill, strict=True)):

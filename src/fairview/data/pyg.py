@@ -6,15 +6,16 @@ Provenance and recipe stay behind: they tell where a graph came from, and a `Dat
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from fairview.attributes import Attribute
 from fairview.data.graph import SPLIT_NAMES, NodeGraph, Provenance
 from fairview.errors import InputError, Message, Problems, did_you_mean, option, quoted
-from fairview.groups import UNKNOWN
+from fairview.groups import UNKNOWN, checked_codes, group_codes
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
 def to_pyg(graph: NodeGraph) -> Data:
     """A `Data` with x, edge_index, y, sensitive and the masks; names and ids in attributes beside them.
 
-    `y` and `sensitive` are int64 with -1 for unknown; `edge_index` has both directions of an undirected edge. Links'
-    weights are in `edge_weight`, (m,), beside `weighted=True`. All tensors are copies.
+    `y` and `sensitive` are int64 with -1 for unknown. Of several sensitive attributes, `sensitive` holds their
+    combinations, `sensitive_codes`, (n, attributes), the codes of each, and `sensitive_attributes` what they mean.
+    `edge_index` has both directions of an undirected edge. Links' weights are in `edge_weight`, (m,), beside
+    `weighted=True`. All tensors are copies.
     """
     import torch
     from torch_geometric.data import Data
@@ -46,6 +49,13 @@ def to_pyg(graph: NodeGraph) -> Data:
     )
     if graph.adjacency.weights is not None:
         data.edge_weight, data.weighted = torch.tensor(graph.adjacency.weights), True
+    if graph.several:
+        data.sensitive_attributes = {
+            attribute.name: {"groups": list(attribute.groups), "channels": list(attribute.channels)}
+            for attribute in graph.attributes
+        }
+        codes = np.stack([attribute.codes for attribute in graph.attributes], axis=1)
+        data.sensitive_codes = torch.tensor(codes, dtype=torch.int64)
     if graph.node_ids is not None:
         data.ids = list(graph.node_ids)
     for name, mask in graph.splits.items():
@@ -56,7 +66,7 @@ def to_pyg(graph: NodeGraph) -> Data:
 def from_pyg(
     data: Data,
     *,
-    sensitive: str | npt.ArrayLike = "sensitive",
+    sensitive: str | npt.ArrayLike | Sequence[str] | Mapping[str, npt.ArrayLike] = "sensitive",
     label: str = "y",
     groups: Sequence[str] | None = None,
     channels: Sequence[str] | None = None,
@@ -68,10 +78,10 @@ def from_pyg(
     Args:
         data: with `x`, `edge_index`, labels and, if there are splits, `train_mask`, `val_mask`, `test_mask`.
         sensitive: name of the attribute with the sensitive values, or of a channel if `data.channels` names it, or
-            the values themselves.
+            the values themselves. Several attributes: a list of such names, or the values by name.
         label: name of the attribute with the labels: 0, 1, and -1 for unlabelled.
-        groups: names of the groups; the sensitive values are then codes 0, 1, ... and -1 for unknown. Without names,
-            every value is a group, -1 too.
+        groups: of one attribute, names of the groups; the sensitive values are then codes 0, 1, ... and -1 for unknown.
+            Without names, every value is a group, -1 too.
         channels: names of the columns of x; by default `data.channels`, or x0, x1, ...
         directed: keep the edges as they are; by default as `data.directed` says, or symmetric.
         edge_weight: name of the attribute with a weight for each edge, or the weights themselves, (m,) or (m, 1). By
@@ -91,6 +101,9 @@ def from_pyg(
             problems.add(f"data: no '{name}'.")
     problems.raise_if_any()
     names = _names("channels", channels if channels is not None else _get(data, "channels"))
+    if (by_name := _several(data, sensitive, names, problems)) is not None:
+        return _of_several(data, by_name, label=label, groups=groups, channels=channels, directed=directed,
+                           edge_weight=edge_weight, problems=problems)  # fmt: skip
     ours = isinstance(sensitive, str) and sensitive == "sensitive"  # then the names that `to_pyg` wrote belong to it
     groups = _names("groups", groups if groups is not None or not ours else _get(data, "groups"))
     values, own_name, own_channels = _sensitive(data, sensitive, names, problems)
@@ -137,8 +150,64 @@ def from_pyg(
     return _with_groups(graph, groups)
 
 
+def _several(
+    data: Data, sensitive: Any, channels: Sequence[str] | None, problems: Problems
+) -> dict[str, Attribute] | None:
+    """Several attributes by name, if these are: from their values, their names, or what `to_pyg` wrote."""
+    wrote = _get(data, "sensitive_attributes")
+    if isinstance(sensitive, Mapping):
+        values: dict[str, tuple[npt.NDArray[Any], tuple[str, ...]]] = {
+            str(name): (_numpy(each, f"sensitive['{name}']"), ()) for name, each in sensitive.items()
+        }
+    elif isinstance(sensitive, list | tuple) and sensitive and all(isinstance(name, str) for name in sensitive):
+        found = {name: _sensitive(data, name, channels, problems) for name in sensitive}
+        values = {name: (each, own) for name, (each, _, own) in found.items() if each is not None}
+    elif isinstance(sensitive, str) and sensitive == "sensitive" and isinstance(wrote, Mapping):
+        return _written(wrote, _get(data, "sensitive_codes"))
+    else:
+        return None
+    attributes = {}
+    for name, (each, own) in values.items():
+        with problems.collecting():
+            attributes[name] = Attribute(name, *group_codes(each, f"sensitive '{name}'"), own)
+    problems.raise_if_any()
+    return attributes
+
+
+def _written(facts: Mapping[str, Any], codes: Any) -> dict[str, Attribute]:
+    """The attributes that `to_pyg` wrote."""
+    columns = np.empty((0, 0)) if codes is None else _numpy(codes, "sensitive_codes")
+    if columns.ndim != 2 or columns.shape[1] != len(facts):
+        raise InputError(f"data.sensitive_codes: shape {columns.shape}; expected (nodes, {len(facts)}).")
+    found = {}
+    for (name, told), column in zip(facts.items(), columns.T, strict=True):
+        parts = [_names(f"sensitive_attributes['{name}']", told.get(part) if isinstance(told, Mapping) else None)
+                 for part in ("groups", "channels")]  # fmt: skip
+        groups = parts[0] or ()
+        found[str(name)] = Attribute(str(name), checked_codes(column, groups, len(column)), groups, parts[1] or ())
+    return found
+
+
+def _of_several(
+    data: Data, attributes: Mapping[str, Attribute], *, groups: Any, problems: Problems, **other: Any
+) -> NodeGraph:
+    """The graph with one attribute, and then with all of them."""
+    if groups is not None:
+        problems.add("groups: they name the groups of one attribute, and there are several; leave them out.")
+    sizes = {len(each.codes) for each in attributes.values()}
+    problems.raise_if_any()
+    if not attributes:
+        raise InputError("sensitive: names no attribute; expected at least one.")
+    graph = from_pyg(data, sensitive=np.zeros(max(sizes)), **other)
+    for name, each in attributes.items():
+        if len(each.codes) != graph.num_nodes:
+            problems.add(f"sensitive '{name}': {len(each.codes):,} values for {graph.num_nodes:,} nodes.")
+    problems.raise_if_any()
+    return graph.with_attributes(list(attributes.values()))
+
+
 def _sensitive(
-    data: Data, sensitive: str | npt.ArrayLike, channels: Sequence[str] | None, problems: Problems
+    data: Data, sensitive: Any, channels: Sequence[str] | None, problems: Problems
 ) -> tuple[npt.NDArray[Any] | None, str, tuple[str, ...]]:
     """The values, what they are called, and the channel that holds them, if they come from one."""
     if not isinstance(sensitive, str):

@@ -50,8 +50,13 @@ def summarise(graph: NodeGraph) -> dict[str, Any]:
         "sensitive": graph.sensitive_name,
         "sensitive_unknown": graph.sensitive_unknown,
         "sensitive_channels": list(graph.sensitive_channels),
-        "groups": [group_facts(graph, code) for code in range(len(graph.groups))],
+        "groups": groups_facts(graph),
         "homophily": plain(homophily),
+        **(
+            {"attributes": {each.name: attribute_facts(graph.attribute(each.name)) for each in graph.attributes}}
+            if graph.several
+            else {}
+        ),
         "splits": {
             name: {"nodes": int(mask.sum()), "positives": int((graph.labels[mask] == 1).sum())}
             for name, mask in graph.splits.items()
@@ -64,6 +69,23 @@ def summarise(graph: NodeGraph) -> dict[str, Any]:
         "reasons": reasons,  # why not
         "hints": hints(graph),
     }
+
+
+def attribute_facts(graph: NodeGraph) -> dict[str, Any]:
+    """Groups and homophily of one of several sensitive attributes."""
+    homophily = graph.homophily()
+    return {
+        "groups": groups_facts(graph),
+        "homophily": plain(homophily),
+        "sensitive_unknown": graph.sensitive_unknown,
+        "sensitive_channels": list(graph.sensitive_channels),
+        "undefined": {"homophily": homophily.reason} if isinstance(homophily, Undefined) else {},
+    }
+
+
+def groups_facts(graph: NodeGraph) -> list[dict[str, Any]]:
+    """Sizes, labels and degree of every sensitive group."""
+    return [group_facts(graph, code) for code in range(len(graph.groups))]
 
 
 def group_facts(graph: NodeGraph, code: int) -> dict[str, Any]:
@@ -92,4 +114,4 @@ def describe_graph(graph: NodeGraph) -> dict[str, Any]:
         "groups": graph.group_sizes,
         "group_unknown": graph.sensitive_unknown,
         "sensitive_channels": list(graph.sensitive_channels),
-    }
+    } | ({"attributes": {each.name: each.sizes for each in graph.attributes}} if graph.several else {})

@@ -62,7 +62,6 @@ def evaluate_scores(
     if values.shape != (graph.num_nodes,):
         raise InputError(f"scores: shape {values.shape}; expected ({graph.num_nodes},): one per node of the graph.")
     rows = graph.split(split) & graph.labelled
-    evaluator = Evaluator.from_codes(
-        graph.labels[rows], codes=graph.sensitive[rows], groups=graph.groups, threshold=threshold
-    )
+    attributes = [attribute.at(rows) for attribute in graph.attributes]
+    evaluator = Evaluator.of_attributes(graph.labels[rows], attributes, threshold=threshold)
     return evaluator(values[rows], intervals=intervals)

@@ -259,16 +259,21 @@ def _check_recipe(facts: Facts) -> None:
     """A recipe that makes the model's channels, has a number for each of its own, and repeats no name."""
     if facts.recipe is None:
         return
-    features, label, sensitive = facts.recipe.features, facts.recipe.label, facts.recipe.sensitive
+    features, label, attributes = facts.recipe.features, facts.recipe.label, facts.recipe.attributes
     encoded, channels = sum(len(column.channels) for column in features.columns), len(features.channels)
     lengths = (len(features.fill), len(features.scaling.center), len(features.scaling.spread))
-    used = {*facts.channels, *facts.recipe.similarity_channels, *(sensitive.channels if sensitive else ())}
+    used = {
+        *facts.channels,
+        *facts.recipe.similarity_channels,
+        *(channel for each in attributes for channel in each.channels),
+    }
     if lengths != (encoded, channels, channels) or 0 in features.scaling.spread or not used <= {*features.channels}:
         raise ValueError("the recipe does not fit the channels")
     names = [features.channels, tuple(column.name for column in features.columns), features.indicators]
     names += [column.categories for column in features.columns]
     names += [label.values, label.classes] if label else []
-    names += [sensitive.values, sensitive.groups] if sensitive else []
+    names += [part for each in attributes for part in (each.values, each.groups)]
+    names += [tuple(each.column for each in attributes)]
     if any(len({*group}) != len(group) for group in names):
         raise ValueError("the recipe repeats a name")
 

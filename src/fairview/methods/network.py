@@ -71,9 +71,8 @@ class Network(ABC):
         self.train_rows, self.train_labels = self.path.on(train), self.tensor(graph.labels[train])
         self.val_rows, self.val_labels = self.path.on(val), self.tensor(graph.labels[val])
         self.validation_loss = math.inf
-        self.evaluator = Evaluator.from_codes(
-            graph.labels[val], codes=graph.sensitive[val], groups=graph.groups, threshold=0.0
-        )
+        attributes = [attribute.at(val) for attribute in graph.attributes]
+        self.evaluator = Evaluator.of_attributes(graph.labels[val], attributes, threshold=0.0)
         self.optimisers: dict[str, Adam] = {}
 
     # --- parts --------------------------------------------------------------------------------------------------------

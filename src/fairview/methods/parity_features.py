@@ -113,7 +113,8 @@ class GraphFeatures:
         if isinstance(self.basis, SplineFeatures):
             return self.basis(features)
         hidden = np.full(graph.num_nodes, UNKNOWN)
-        seen = graph.with_features(features, self.channels).replace(labels=hidden, sensitive=hidden, splits={})
+        seen = graph.with_features(features, self.channels).replace(labels=hidden, splits={})
+        seen = seen.hiding_groups(np.ones(graph.num_nodes, dtype=np.bool_))
         found = np.asarray(self.basis(seen))
         if found.ndim != 2 or len(found) != graph.num_nodes or found.shape[1] == 0 or found.dtype.kind not in "biuf":
             raise InputError(

@@ -52,7 +52,7 @@ def check_reading(graph: NodeGraph, facts: Facts, *, needs_group: bool = False) 
     if facts.recipe is None or graph.recipe is None or graph.recipe == facts.recipe:
         return
     others = _differences(graph.recipe, facts.recipe, facts.channels)
-    if needs_group and graph.recipe.sensitive != facts.recipe.sensitive:
+    if needs_group and graph.recipe.attributes != facts.recipe.attributes:
         others.append("sensitive")
     if others:
         stored = isinstance(graph.adjacency, StoredLinks)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -12,9 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from fairview.arguments import require_number
+from fairview.attributes import Attribute, intersection
 from fairview.errors import InputError, did_you_mean
-from fairview.groups import Codes, checked_codes, group_codes
+from fairview.groups import checked_codes, group_codes
 from fairview.metrics import counts as core
+from fairview.metrics.attribute_gaps import with_attributes
 from fairview.metrics.intervals import Interval, bootstrap
 from fairview.metrics.ranking import auc_of
 from fairview.metrics.registry import METRICS, gap_names
@@ -53,12 +55,17 @@ class Evaluation:
         counts: of (group, label, prediction), shape (1 + groups, 2, 2); the nodes without a known group come first.
         group_names: the groups, in the order of the counts.
         intervals: on request, the interval of each metric.
+        attributes: with several sensitive attributes, the same nodes by the groups of each, and at last by all
+            combinations of their groups; the gaps in `metrics` are then the largest.
+        left_out: of combinations, those that are too small for a gap and left out of it, by gap.
     """
 
     metrics: Mapping[str, Metric]
     counts: npt.NDArray[np.int64]
     group_names: tuple[str, ...]
     intervals: Mapping[str, Interval | Undefined] = field(default_factory=dict)
+    attributes: Mapping[str, Evaluation] = field(default_factory=dict)
+    left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __getitem__(self, metric: str) -> Metric:
         if metric not in self.metrics:
@@ -97,6 +104,16 @@ class Evaluation:
         """Each gap between each pair of groups; the metric itself is the largest of them."""
         return {name: _pairs(name, self.counts[1:], self.group_names) for name in gap_names()}
 
+    def gaps_to_dict(self) -> dict[str, Any]:
+        """For JSON: what tells one sensitive attribute from another."""
+        utilities = [name for name in METRICS if name not in gap_names()]
+        document = {name: value for name, value in self.to_dict().items() if name not in (*utilities, "nodes")}
+        for part in (document, document.get("intervals", {})):
+            part["undefined"] = {name: why for name, why in part.get("undefined", {}).items() if name in gap_names()}
+        if self.left_out:
+            document["left_out"] = {name: list(groups) for name, groups in self.left_out.items()}
+        return document
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON: an undefined metric is None, with the reason under `undefined`."""
         document: dict[str, Any] = {name: plain(value) for name, value in self.metrics.items()}
@@ -110,6 +127,8 @@ class Evaluation:
             unsure = {n: interval.reason for n, interval in self.intervals.items() if isinstance(interval, Undefined)}
             sure = {n: interval.to_dict() for n, interval in self.intervals.items() if isinstance(interval, Interval)}
             document["intervals"] = sure | {"undefined": unsure}
+        if self.attributes:
+            document["attributes"] = {name: part.gaps_to_dict() for name, part in self.attributes.items()}
         return document
 
     def to_frame(self) -> pl.DataFrame:
@@ -146,7 +165,7 @@ class Evaluator:
 
     Args:
         y_true: labels, 0 or 1.
-        sensitive: the group of each node, any values; None and NaN are unknown.
+        sensitive: the group of each node, any values; None and NaN are unknown. Several attributes by name.
         threshold: on the scores; 0.5 suits probabilities, 0 suits logits.
 
     Example:
@@ -156,26 +175,47 @@ class Evaluator:
         (0.6, 0.5)
     """
 
-    def __init__(self, y_true: npt.ArrayLike, *, sensitive: npt.ArrayLike, threshold: float = 0.5) -> None:
-        self._prepare(binary(y_true, "y_true"), *group_codes(sensitive), threshold)
+    def __init__(
+        self,
+        y_true: npt.ArrayLike,
+        *,
+        sensitive: npt.ArrayLike | Mapping[str, npt.ArrayLike],
+        threshold: float = 0.5,
+    ) -> None:
+        by_name = sensitive if isinstance(sensitive, Mapping) else {"sensitive": sensitive}
+        labels = binary(y_true, "y_true")
+        self._prepare(
+            labels, [Attribute(name, *group_codes(values, name)) for name, values in by_name.items()], threshold
+        )
 
     @classmethod
     def from_codes(
         cls, y_true: npt.ArrayLike, *, codes: npt.ArrayLike, groups: tuple[str, ...], threshold: float = 0.5
     ) -> Self:
         """With groups declared beforehand: one without nodes makes the gaps undefined instead of going unnoticed."""
-        evaluator = cls.__new__(cls)
         labels = binary(y_true, "y_true")
-        evaluator._prepare(labels, checked_codes(codes, groups, len(labels)), tuple(groups), threshold)
+        known = checked_codes(codes, groups, len(labels))
+        return cls.of_attributes(labels, [Attribute("sensitive", known, tuple(groups))], threshold=threshold)
+
+    @classmethod
+    def of_attributes(cls, y_true: npt.ArrayLike, attributes: Sequence[Attribute], *, threshold: float = 0.5) -> Self:
+        """With the sensitive attributes of a graph's nodes, one or several."""
+        evaluator = cls.__new__(cls)
+        evaluator._prepare(binary(y_true, "y_true"), attributes, threshold)
         return evaluator
 
-    def _prepare(self, labels: npt.NDArray[np.int8], codes: Codes, groups: tuple[str, ...], threshold: float) -> None:
-        if len(codes) != len(labels):
-            raise InputError(f"sensitive: {len(codes):,} values for {len(labels):,} labels.")
+    def _prepare(self, labels: npt.NDArray[np.int8], attributes: Sequence[Attribute], threshold: float) -> None:
+        for each in attributes:
+            if len(each.codes) != len(labels):
+                raise InputError(f"{each.name}: {len(each.codes):,} values for {len(labels):,} labels.")
         require_number(threshold, "threshold", "a finite number, such as 0.5 for probabilities")
-        self.labels, self.groups, self.threshold = labels, groups, threshold
+        together = intersection(attributes)
+        self.labels, self.groups, self.threshold = labels, together.groups, threshold
+        self._attributes, self._together = attributes, together.name
         self._positive, self._negative = np.flatnonzero(labels == 1), np.flatnonzero(labels == 0)
-        self._cell = 4 * (codes.astype(np.int64) + 1) + 2 * labels  # of (group, label, 0); the unknown group is first
+        self._cell = (
+            4 * (together.codes.astype(np.int64) + 1) + 2 * labels
+        )  # of (group, label, 0); the unknown group is first
 
     def __call__(
         self,
@@ -206,7 +246,11 @@ class Evaluator:
             interval_of = bootstrap(
                 self.labels, values, cells, counts, metrics, self.groups, resamples=resamples, level=level, seed=seed
             )
-        return Evaluation(metrics, counts, self.groups, interval_of)
+        evaluation = Evaluation(metrics, counts, self.groups, interval_of)
+        if len(self._attributes) == 1:
+            return evaluation
+        resampling = {"resamples": resamples, "level": level, "seed": seed} if intervals else None
+        return with_attributes(evaluation, self._attributes, self._together, cells % 4, resampling)
 
 
 def _pairs(name: str, counts: core.Counts, groups: tuple[str, ...]) -> dict[tuple[str, str], Metric]:

@@ -87,6 +87,20 @@ def bootstrap(
     return _intervals(counts, metrics, groups, drawn, utility, level)
 
 
+def gap_intervals(
+    counts: core.Counts,
+    metrics: Mapping[str, Metric],
+    groups: tuple[str, ...],
+    *,
+    resamples: int,
+    level: float,
+    seed: int,
+) -> dict[str, Interval | Undefined]:
+    """The intervals of gaps alone; see `bootstrap`."""
+    drawn = _gap_draws(counts, resamples, np.random.default_rng(seed))[:, 1:]
+    return _intervals(counts, metrics, groups, drawn, {}, level)
+
+
 def count_intervals(
     counts: core.Counts, metrics: Mapping[str, Metric], groups: tuple[str, ...], *, seed: int = 0
 ) -> dict[str, Interval | Undefined]:

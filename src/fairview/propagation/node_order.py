@@ -53,6 +53,7 @@ def reordered(graph: NodeGraph, order: npt.NDArray[np.integer]) -> NodeGraph:
         adjacency=moved,
         labels=graph.labels[order],
         sensitive=graph.sensitive[order],
+        attributes=tuple(attribute.at(order) for attribute in graph.attributes),
         node_ids=None if graph.node_ids is None else tuple(graph.node_ids[old] for old in order),
         splits={name: mask[order] for name, mask in graph.splits.items()},
     )

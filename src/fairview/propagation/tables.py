@@ -20,7 +20,7 @@ from fairview.data.tables.cells import TableSource
 from fairview.data.tables.read import read_graph
 from fairview.data.tables.recipe import Missing, Recipe
 from fairview.data.tables.scaling import ScalingKind
-from fairview.errors import InputError, Problems, did_you_mean, option
+from fairview.errors import InputError, Problems, did_you_mean, option, quoted
 from fairview.isolation import isolated
 from fairview.locks import folder_lock
 from fairview.machine import peak_memory_mb, reset_peak_memory
@@ -46,7 +46,7 @@ class Reading(TypedDict, total=False):
     """How the tables are read: the options of `read_graph`, but for similarity rules."""
 
     label: str | None
-    sensitive: str | None
+    sensitive: str | Sequence[str] | None
     id: str | None
     source: str | None
     target: str | None
@@ -224,6 +224,15 @@ def _check_reading(nodes: TableSource, edges: TableSource, reading: Reading) -> 
         raise InputError(f"propagate: no parameter '{unknown[0]}'.{did_you_mean(unknown[0], list(usual))}")
     problems = Problems()
     check_settings({**usual, **reading, "nodes": nodes, "edges": edges}, problems)
+    given, recipe = reading.get("sensitive"), reading.get("recipe")
+    names = [each.column for each in recipe.attributes] if recipe is not None else given
+    if isinstance(names, list | tuple) and len(names) > 1:
+        problems.add(
+            f"sensitive: a propagated folder holds one attribute, and these are {quoted(names)}. Name one, or write "
+            "their combinations into a column of their own."
+        )
+    elif isinstance(given, list | tuple) and given:
+        reading["sensitive"] = given[0]
     problems.raise_if_any()
 
 
@@ -247,11 +256,16 @@ def _engine(engine: str, nodes: TableFiles | None, edges: TableFiles | None, bud
 
 
 def _identity(data: list[Any], operator: Operator, hops: int, reading: Reading) -> str:
-    """A hash of everything that decides about the folder's numbers, but not the engine."""
+    """A hash of what decides about the folder's numbers: not the engine, and no option that is as it always is."""
+    usual = {name: each.default for name, each in inspect.signature(read_graph).parameters.items()}
     recipe = reading.get("recipe")
     settings: dict[str, Any] = {**reading, "recipe": None if recipe is None else recipe.model_dump(mode="json")}
-    text = json.dumps([data, operator.model_dump(), hops, settings], sort_keys=True, default=list)
-    return hashlib.sha256(text.encode()).hexdigest()
+    said = {name: value for name, value in settings.items() if _text(value) != _text(usual[name])}
+    return hashlib.sha256(_text([data, operator.model_dump(), hops, said]).encode()).hexdigest()
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=list)
 
 
 def _frame_sha256(source: TableSource) -> str:

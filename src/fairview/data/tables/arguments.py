@@ -20,7 +20,7 @@ _Given = ParamSpec("_Given")
 _Returned = TypeVar("_Returned")
 
 _ALLOWED = {"scaling": get_args(ScalingKind), "scale_on": ("all", "train"), "missing": get_args(Missing)}
-_NAMES = ("label", "sensitive", "id", "source", "target", "split", "edge_weight", "separator", "encoding", "name")
+_NAMES = ("label", "id", "source", "target", "split", "edge_weight", "separator", "encoding", "name")
 _LISTS = ("features", "drop", "categorical", "unscaled", "missing_values", "unlabelled")
 _SWITCHES = ("sensitive_as_feature", "similarity_with_sensitive", "directed", "drop_unknown")
 _DECIDED = {  # by a recipe -> what it is when the caller left it alone
@@ -105,6 +105,9 @@ def _check_kinds(arguments: dict[str, Any]) -> None:
     for name in _NAMES:
         if not isinstance(value := arguments[name], str) and (value is not None or name == "encoding"):
             problems.add(f"{name}: {shortened(value)}; expected a text.")
+    given = arguments["sensitive"]
+    if not (given is None or isinstance(given, str) or (_is_list_of_texts(given) and len(given))):
+        problems.add(f"sensitive: {shortened(given)}; expected the name of a column, or a list of several.")
     for name in _LISTS:
         if isinstance(value := arguments[name], str):
             text = shown(value)
@@ -120,6 +123,8 @@ def _check_kinds(arguments: dict[str, Any]) -> None:
     if groups is not None and not isinstance(groups, Mapping):
         expected = "a dictionary from values to the names of their groups"
         problems.add(f"groups: {shortened(groups)}; expected {expected}.")
+    elif groups is not None and _is_list_of_texts(given) and len(given) > 1 and not _by_column(groups):
+        problems.add("groups: there are several sensitive columns; expected their names by column.")
     rule, recipe = arguments["similarity"], arguments["recipe"]
     if rule is not None and not isinstance(rule, (NearestNeighbours, SimilarityThreshold)):
         problems.add(f"similarity: expected NearestNeighbours or SimilarityThreshold, got {type(rule).__name__}.")
@@ -132,6 +137,10 @@ def _is_list_of_texts(value: object) -> TypeGuard[Collection[str]]:
     if not isinstance(value, Collection) or isinstance(value, str | bytes | Mapping):
         return False
     return all(isinstance(each, str) for each in value)
+
+
+def _by_column(groups: Mapping[str, Any]) -> bool:
+    return all(isinstance(names, Mapping) for names in groups.values())
 
 
 def _other_weights(given: str, known: str | None) -> str:

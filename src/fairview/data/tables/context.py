@@ -33,10 +33,10 @@ def with_context(
     if require_columns(known.table, [column.name for column in columns], known.problems):
         around = encode(columns, known)
         report_empty(known, columns, around, missing)
-    nothing = np.full(len(known.table), UNKNOWN, dtype=np.int16)
-    is_new = tables.in_order(np.ones(len(labels), dtype=np.bool_), nothing != UNKNOWN)
+    nothing = np.full((len(known.table), codes.shape[1]), UNKNOWN, dtype=np.int16)
+    is_new = tables.in_order(np.ones(len(labels), dtype=np.bool_), np.zeros(len(nothing), dtype=np.bool_))
     return (
-        tables.in_order(labels, nothing.astype(np.int8)),
+        tables.in_order(labels, np.full(len(nothing), UNKNOWN, dtype=np.int8)),
         tables.in_order(codes, nothing),
         tables.in_order(encoded, around),
         {NEW: is_new},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 import polars as pl
 
@@ -19,36 +19,36 @@ def choose_columns(
     features: Sequence[str] | None,
     drop: Sequence[str],
     categorical: Sequence[str],
-    roles: Mapping[str, str | None],
-    sensitive: Sensitive | None,
+    roles: Sequence[tuple[str, str | None]],
+    sensitive: Sequence[Sensitive],
     sensitive_as_feature: bool,
 ) -> tuple[Column, ...]:
     """The feature columns: the named ones, or all that have no other role; what can't be is reported.
 
-    `roles` are such as "label" -> "good". A column with a role is no feature, but the sensitive one may be on request.
+    `roles` are such as ("label", "good"). A column with a role is no feature, but the sensitive one may be on request.
     """
     table, problems = reader.table, reader.problems
     role_of: dict[str, str] = {}
-    for role, column in roles.items():
+    for role, column in roles:
         if column in role_of:
             problems.add(f"{table.name}: column '{column}' can't be both the {role_of[column]} and the {role}.")
         elif column is not None:
             role_of[column] = role
-    also_feature = sensitive.column if sensitive is not None and sensitive_as_feature else None
+    attributes = {each.column: each for each in sensitive}
+    also_features = set(attributes) if sensitive_as_feature else set()
     require_columns(table, list(dict.fromkeys([*(features or ()), *drop, *categorical])), problems)
     left_out, encoded = set(drop), set(categorical)
     for name in features or ():
-        if name in role_of and name != also_feature:
-            may_be = sensitive is not None and name == sensitive.column
-            remedy = f" Pass {option('sensitive_as_feature', True)}." if may_be else ""
+        if name in role_of and name not in also_features:
+            remedy = f" Pass {option('sensitive_as_feature', True)}." if name in attributes else ""
             problems.add(f"{table.name}: column '{shown(name)}' is the {role_of[name]}; it can't be a feature.{remedy}")
-    for name in sorted({*(features or ()), *([also_feature] if also_feature else [])} & left_out):
+    for name in sorted({*(features or ()), *also_features} & left_out):
         problems.add(f"{table.name}: column '{shown(name)}' is both chosen and dropped.")
     wanted = table.columns if features is None else set(features)
     chosen = [
         name
         for name in table.columns
-        if name == also_feature or (name in wanted and name not in left_out and name not in role_of)
+        if name in also_features or (name in wanted and name not in left_out and name not in role_of)
     ]
     for name in sorted(encoded.difference(chosen)):
         if name in table.columns:
@@ -56,7 +56,7 @@ def choose_columns(
             problems.add(f"{table.name}: column '{shown(name)}' can't be one-hot encoded: {why}.")
     if not chosen and not problems:
         problems.add(f"{table.name}: no feature columns are left (columns: {some(table.columns, limit=12)}).")
-    columns = tuple(_column(reader, name, encoded, sensitive if name == also_feature else None) for name in chosen)
+    columns = tuple(_column(reader, name, encoded, attributes.get(name)) for name in chosen)
     channels = [channel for column in columns for channel in column.channels]
     _check_size(len(channels), len(table), table.name)
     for channel in problems.first(sorted(repeated(channels))):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -24,11 +24,12 @@ from fairview.data.tables.links import direction, linked, similar
 from fairview.data.tables.open_tables import Tables, open_tables
 from fairview.data.tables.recipe import Features, Label, Matrix, Missing, Recipe, Sensitive, encode
 from fairview.data.tables.roles import (
+    apply_attributes,
     apply_label,
-    apply_sensitive,
+    read_attributes,
     read_label,
-    read_sensitive,
     read_split,
+    sensitive_fields,
     unknown_notes,
 )
 from fairview.data.tables.scaling import ScalingKind
@@ -43,13 +44,13 @@ def read_graph(
     edges: TableSource | None = None,
     *,
     label: str | None = None,
-    sensitive: str | None = None,
+    sensitive: str | Sequence[str] | None = None,
     id: str | None = None,
     source: str | None = None,
     target: str | None = None,
     positive: str | None = None,
     classes: tuple[str, str] | None = None,
-    groups: Mapping[str, str] | None = None,
+    groups: Mapping[str, Any] | None = None,
     features: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     categorical: Sequence[str] = (),
@@ -84,13 +85,15 @@ def read_graph(
         nodes: path of a CSV (also .gz) or Parquet file, or a polars or pandas frame.
         edges: likewise; None builds a similarity graph.
         label: column with the label; empty cells are unlabelled nodes. None: no labels.
-        sensitive: column with the sensitive attribute; every value is a group, empty cells are unknown.
+        sensitive: column with the sensitive attribute; every value is a group, empty cells are unknown. Or a list of
+            several, whose groups are compared one attribute at a time, and in all combinations.
         id: column with the ids; by default `id` if there is one, else the row numbers from 0.
         source: column of the edge table; by default `source`, or the first column.
         target: column of the edge table; by default `target`, or the second column.
         positive: the label that counts as positive; not needed for {0, 1} and {-1, 1}.
         classes: names for the negative and the positive class.
-        groups: names for the sensitive values, in the order that the groups shall have.
+        groups: names for the sensitive values, in the order that the groups shall have; with several attributes, such
+            names by column.
         features: columns to use; by default all but id, label, split and the sensitive one.
         drop: columns to leave out.
         categorical: columns to one-hot encode; channels are called `column=value`.
@@ -161,21 +164,27 @@ def read_graph(
     reader, notes = tables.reader, list(tables.notes)
     keep_direction = direction(directed, recipe, notes, problems)
     if recipe is not None:  # a label or sensitive column may be lacking, a feature may not
-        missing, label_rule, group_rule = recipe.features.missing, recipe.label, recipe.sensitive
+        missing, label_rule, group_rules = recipe.features.missing, recipe.label, recipe.attributes
         names = [column.name for column in recipe.features.columns]
         columns = recipe.features.columns if require_columns(tables.nodes, names, problems) else ()
-        labels, codes = apply_label(reader, label_rule), apply_sensitive(reader, group_rule)
+        labels, codes = apply_label(reader, label_rule), apply_attributes(reader, group_rules)
     else:
         labels, label_rule = read_label(reader, label, positive, classes, unlabelled, notes)
-        codes, group_rule = read_sensitive(reader, sensitive, groups)
-        notes += unknown_notes(labels, label_rule, codes, group_rule)
+        held = (sensitive,) if isinstance(sensitive, str) else tuple(dict.fromkeys(sensitive or ()))
+        codes, group_rules = read_attributes(reader, held, groups)
+        notes += unknown_notes(labels, label_rule, codes, group_rules)
         columns = choose_columns(
             reader,
             features=features,
             drop=drop,
             categorical=categorical,
-            roles={"id": tables.id_column, "label": label, "sensitive attribute": sensitive, "split": split},
-            sensitive=group_rule,
+            roles=[
+                ("id", tables.id_column),
+                ("label", label),
+                *(("sensitive attribute", name) for name in held),
+                ("split", split),
+            ],
+            sensitive=group_rules,
             sensitive_as_feature=sensitive_as_feature,
         )
         require_columns(tables.nodes, unscaled, problems)
@@ -192,9 +201,9 @@ def read_graph(
     keep = kept_nodes(columns, encoded, missing, reader.table.name, notes)
     labels, codes, encoded = labels[keep], codes[keep], encoded[keep]
     masks = {part: mask[keep] for part, mask in masks.items()}
-    group_names = group_rule.groups if group_rule else ()
+    together = sensitive_fields(codes, group_rules)
     if split_seed is not None:
-        masks = drawn_split(labels, codes, group_names, seed=split_seed)
+        masks = drawn_split(labels, together["sensitive"], together["groups"], seed=split_seed)
         notes.append(f"split drawn with seed {split_seed}: half train, a quarter val, a quarter test, stratified")
     if recipe is None:
         rows = rows_to_fit(scale_on, masks, len(labels))
@@ -207,7 +216,7 @@ def read_graph(
             tables,
             fitted,
             label_rule,
-            group_rule,
+            group_rules,
             rule,
             with_sensitive=similarity_with_sensitive,
             directed=keep_direction,
@@ -228,10 +237,7 @@ def read_graph(
         adjacency=adjacency,
         labels=labels,
         classes=label_rule.classes if label_rule else ("0", "1"),
-        sensitive=codes,
-        groups=group_names,
-        sensitive_name=group_rule.column if group_rule else "sensitive",
-        sensitive_channels=recipe.sensitive.channels if recipe.sensitive else (),
+        **sensitive_fields(codes, recipe.attributes),
         node_ids=None if tables.ids is None else tuple(compress(tables.ids, keep)),
         splits=masks,
         provenance=Provenance(
@@ -264,7 +270,7 @@ def _recipe(
     tables: Tables,
     fitted: Features,
     label: Label | None,
-    sensitive: Sensitive | None,
+    attributes: tuple[Sensitive, ...],
     rule: SimilarityRule | None,
     *,
     with_sensitive: bool,
@@ -272,14 +278,14 @@ def _recipe(
     ends: tuple[str, str] | None,
     edge_weight: str | None,
 ) -> Recipe:
-    if sensitive is not None:
-        sensitive = sensitive.model_copy(update={"channels": fitted.channels_of(sensitive.column)})
-    hidden = set(sensitive.channels) if sensitive is not None and not with_sensitive else set()
+    told = [each.model_copy(update={"channels": fitted.channels_of(each.column)}) for each in attributes]
+    hidden = set() if with_sensitive else {channel for each in told for channel in each.channels}
     return Recipe(
         id=tables.id_column,
         features=fitted,
         label=label,
-        sensitive=sensitive,
+        sensitive=told[0] if told else None,
+        further_sensitive=tuple(told[1:]),
         missing_values=tuple(tables.reader.missing_values),
         similarity=rule,
         similarity_channels=tuple(c for c in fitted.channels if c not in hidden) if rule else (),

@@ -137,12 +137,18 @@ class Recipe(_Strict):
     features: Features
     label: Label | None = None
     sensitive: Sensitive | None = None
+    further_sensitive: tuple[Sensitive, ...] = ()  # beside it, where there are several attributes
     missing_values: tuple[str, ...] = ()
     similarity: SimilarityRule | None = None  # None: the edges were given
     similarity_channels: tuple[str, ...] = ()
     edge_weight: str | None = None  # column of the edge table; None: plain links
     directed: bool | None = None  # None: not known, in a model of version 0.1.0
     ends: tuple[str, str] | None = None  # columns of the edge table; None without one, without a header, or not known
+
+    @property
+    def attributes(self) -> tuple[Sensitive, ...]:
+        """All sensitive columns."""
+        return (self.sensitive, *self.further_sensitive) if self.sensitive is not None else ()
 
 
 def encode(columns: tuple[Column, ...], reader: ColumnReader) -> Matrix:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from fairview.attributes import Attribute
+from fairview.data.graph_checks import fields_of
 from fairview.data.limits import MOST_GROUPS
 from fairview.data.splits import Split, split_from_column
 from fairview.data.tables.cells import Table, require_columns
@@ -153,6 +156,36 @@ def apply_label(reader: ColumnReader, label: Label | None) -> npt.NDArray[np.int
     return _labels(texts, label.positive)
 
 
+def read_attributes(
+    reader: ColumnReader, columns: Sequence[str], groups: Mapping[str, Any] | None
+) -> tuple[npt.NDArray[np.int16], tuple[Sensitive, ...]]:
+    """The codes of all sensitive columns, shape (n, columns), and what they mean.
+
+    With several, `groups` has the names by column.
+    """
+    names = {columns[0]: groups} if len(columns) == 1 else groups or {}
+    for name in names if len(columns) > 1 else ():
+        if name not in columns:
+            reader.problems.add(f"groups: no sensitive column '{name}'.{did_you_mean(str(name), columns)}")
+    found = [read_sensitive(reader, column, names.get(column)) for column in columns]
+    codes = [each[:, None] for each, rule in found if rule is not None]  # of the others the reader has told
+    nothing = np.empty((len(reader.table), 0), dtype=np.int16)
+    return np.concatenate([nothing, *codes], axis=1), tuple(rule for _, rule in found if rule is not None)
+
+
+def apply_attributes(reader: ColumnReader, rules: Sequence[Sensitive]) -> npt.NDArray[np.int16]:
+    """The same of another table, by the same rules."""
+    nothing = np.empty((len(reader.table), 0), dtype=np.int16)
+    return np.concatenate([nothing, *(apply_sensitive(reader, rule)[:, None] for rule in rules)], axis=1)
+
+
+def sensitive_fields(codes: npt.NDArray[np.int16], rules: Sequence[Sensitive]) -> dict[str, Any]:
+    """The fields of a graph that say who is in which group."""
+    if not rules:
+        return {"sensitive": np.full(len(codes), UNKNOWN, dtype=np.int16), "groups": ()}
+    return fields_of([Attribute(r.column, c, r.groups, r.channels) for r, c in zip(rules, codes.T, strict=True)])
+
+
 def read_sensitive(
     reader: ColumnReader, column: str | None, groups: Mapping[str, str] | None
 ) -> tuple[npt.NDArray[np.int16], Sensitive | None]:
@@ -189,14 +222,16 @@ def read_sensitive(
 
 
 def unknown_notes(
-    labels: npt.NDArray[np.int8], label: Label | None, codes: npt.NDArray[np.int16], sensitive: Sensitive | None
+    labels: npt.NDArray[np.int8], label: Label | None, codes: npt.NDArray[np.int16], attributes: Sequence[Sensitive]
 ) -> list[str]:
     """How many nodes have no label or no group, in words."""
     notes = []
     if label is not None and (count := int((labels == UNKNOWN).sum())):
         notes.append(f"{count:,} nodes have no label: they are propagated, but in no loss and no metric")
-    if sensitive is not None and (count := int((codes == UNKNOWN).sum())):
-        notes.append(f"{count:,} nodes have no sensitive value: they are left out of group metrics")
+    for attribute, values in zip(attributes, codes.T, strict=True):
+        if count := int((values == UNKNOWN).sum()):
+            which = f"value of '{attribute.column}'" if len(attributes) > 1 else "sensitive value"
+            notes.append(f"{count:,} nodes have no {which}: they are left out of group metrics")
     return notes
 
 

@@ -116,8 +116,13 @@ def decide_rules(table: Table, values: Values, reading: dict[str, Any], id_colum
         features=reading.get("features"),
         drop=reading.get("drop") or (),
         categorical=reading.get("categorical") or (),
-        roles={"id": id_column, "label": label, "sensitive attribute": reading.get("sensitive"), "split": split},
-        sensitive=group_rule,
+        roles=[
+            ("id", id_column),
+            ("label", label),
+            ("sensitive attribute", reading.get("sensitive")),
+            ("split", split),
+        ],
+        sensitive=[] if group_rule is None else [group_rule],
         sensitive_as_feature=bool(reading.get("sensitive_as_feature")),
     )
     require_columns(table, reading.get("unscaled") or (), problems)
@@ -166,7 +171,9 @@ def read_rows(
             append(stream, encoded)
             start = end
             done(frame.height)
-    unknown = unknown_notes(labels, rules.label, codes, rules.sensitive) if recipe is None else []
+    attributes = [] if rules.sensitive is None else [rules.sensitive]
+    told = codes[:, None][:, : len(attributes)]
+    unknown = unknown_notes(labels, rules.label, told, attributes) if recipe is None else []
     about_roles = rules.notes + unknown
     notes: list[str] = []
     groups = rules.sensitive.groups if rules.sensitive else ()

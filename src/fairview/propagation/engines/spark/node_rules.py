@@ -69,9 +69,9 @@ def decide(table: SparkTable, ids: Ids, settings: Mapping[str, Any], problems: P
             features=settings["features"],
             drop=settings["drop"],
             categorical=settings["categorical"],
-            roles={"id": ids.column, "label": settings["label"], "sensitive attribute": settings["sensitive"],
-                   "split": settings["split"]},
-            sensitive=sensitive,
+            roles=[("id", ids.column), ("label", settings["label"]), ("sensitive attribute", settings["sensitive"]),
+                   ("split", settings["split"])],
+            sensitive=[] if sensitive is None else [sensitive],
             sensitive_as_feature=settings["sensitive_as_feature"],
         )  # fmt: skip
         require_columns(table.empty, settings["unscaled"], problems)
@@ -117,9 +117,9 @@ def _cells(table: SparkTable, ids: Ids, settings: Mapping[str, Any]) -> Cells:
 
 def _unknown(label: Label | None, labels: Any, sensitive: Sensitive | None, codes: Any) -> Iterator[Any]:
     """The notes on values that are not known, each with its rule and the values of the small table."""
-    for text in unknown_notes(labels, label, codes, None):
+    for text in unknown_notes(labels, label, codes[:, None][:, :0], ()):
         yield text, (label, labels)
-    for text in unknown_notes(labels, None, codes, sensitive):
+    for text in unknown_notes(labels, None, codes[:, None], (sensitive,)) if sensitive is not None else ():
         yield text, (sensitive, codes)
 
 
