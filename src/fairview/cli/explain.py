@@ -22,6 +22,12 @@ def explain(
     of: Annotated[
         str, typer.Option("--of", metavar="SPLIT", help="Whose gap: all nodes, or those of train, val or test.")
     ] = "all",
+    attribute: Annotated[
+        str | None,
+        typer.Option(
+            help="Of several sensitive attributes, the one to explain [default: the groups they make together]."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of the links that are drawn to compare with.", min=0)] = 0,
     out: Annotated[
         Path | None, typer.Option(help="Folder for explanation.json and report.html [default: RUN].")
@@ -47,6 +53,8 @@ def explain(
 
         fairview explain runs/german --top 50 --of test
 
+        fairview explain runs/two --attribute sex
+
         fairview explain runs/own --nodes people.csv --edges links.csv --label approved --sensitive gender
 
         fairview explain runs/german --format json
@@ -60,17 +68,20 @@ def explain(
     check_links(folder)
     graph = training_graph(folder, data_dir, tables)
     model = options.load_run(run, method, encoder)
-    document = explain_run(folder, graph, model, top=top, split=of, seed=seed, out=out, overwrite=force).to_dict()
+    document = explain_run(
+        folder, graph, model, top=top, split=of, attribute=attribute, seed=seed, out=out, overwrite=force
+    ).to_dict()
     report = report_or_say_why_not(target, overwrite=force)
     if format is Format.JSON:
         print_json(document)
         return
-    _print(document, top)
+    print_explanation(document, top)
     for path in filter(None, (target / NAME, report)):
         typer.echo(printable(str(path)))
 
 
-def _print(document: Mapping[str, Any], top: int) -> None:
+def print_explanation(document: Mapping[str, Any], top: int) -> None:
+    """Sentences first, then tables."""
     from fairview.explanation.sentences import groups_of, summary
 
     for sentence in summary(document):
@@ -110,13 +121,8 @@ def _print_removed(document: Mapping[str, Any]) -> None:
     first = document["removed"][0]
     now = [decimal(first["gap_before"]), *(percent(first[f"{name}_before"]) for name in names[1:])]
     caption = (
-        f"Without training again. Gap: difference of the mean logits. SP gap and accuracy on "
-        f"{document['evaluated']}; other links than those of the largest effect: means of {rows_drawn(document)} draws."
+        f"Without training again. Gap: difference of the mean logits. SP gap and accuracy on {document['evaluated']}. "
+        f"Links that were drawn: means of {max(row['draws'] for row in document['removed'])} draws."
     )
     columns = ["links removed", "chosen by", "gap", "SP gap %", "accuracy %"]
     print_table("What removing links does", columns, [[0, "-", *now], *rows], caption=caption)
-
-
-def rows_drawn(document: Mapping[str, Any]) -> int:
-    """How many draws are behind a row of other links."""
-    return max(int(row["draws"]) for row in document["removed"])

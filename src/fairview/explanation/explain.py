@@ -50,6 +50,7 @@ def explain(
     *,
     top: int = 20,
     split: str = "all",
+    attribute: str | None = None,
     shares: Sequence[float] = SHARES,
     draws: int = DRAWS,
     seed: int = 0,
@@ -65,6 +66,8 @@ def explain(
         graph: whose links, nodes and groups are asked about.
         top: how many links and nodes are shown; `to_frame` has all links.
         split: whose nodes the groups' mean logits are taken over: `all`, `train`, `val` or `test`.
+        attribute: of several sensitive attributes, the one whose groups are compared; by default the groups that they
+            make together.
         shares: of the links, which are removed together.
         draws: of as many links at random, within groups and between groups, to compare with.
         seed: of these draws.
@@ -83,7 +86,8 @@ def explain(
     require_graph(graph, "explain")
     top, draws, seed = require_whole(top, "top", least=1), require_whole(draws, "draws", least=1), require_seed(seed)
     shares = _checked_shares(shares)
-    graph, _ = with_default_split(graph)
+    whole, _ = with_default_split(graph)
+    graph = whole if attribute is None else whole.attribute(attribute)
     chosen = graph.split(split)
     score = score_of(model, graph)
     threshold = float(getattr(model, "threshold_", 0.5))
@@ -100,7 +104,7 @@ def explain(
         sizes = _sizes(found.effects, top, shares, closing)
         removed = trial.removals(found.effects, sizes, draws=draws, seed=seed)
     return Explanation(
-        graph=describe_graph(graph),
+        graph=describe_graph(whole),
         method=method_name(model),
         encoder=encoder_name(model),
         sensitive=graph.sensitive_name,

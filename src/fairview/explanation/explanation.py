@@ -77,7 +77,7 @@ class Explanation:
         graph: source, hash, sizes and groups.
         method: name of the model's method.
         encoder: its encoder, if it has one.
-        sensitive: name of the attribute.
+        sensitive: name of the attribute whose groups are compared.
         groups: the two that are compared, the one with the higher mean logit first.
         counts: how many nodes of each.
         gap: mean logit of the first less that of the second.

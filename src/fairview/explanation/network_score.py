@@ -18,6 +18,7 @@ from torch import Tensor
 
 from fairview.data.adjacency import Adjacency
 from fairview.data.graph import NodeGraph
+from fairview.errors import InputError
 from fairview.explanation.links import LinkList
 from fairview.explanation.score import ChannelEffect
 from fairview.methods.contract import features_like
@@ -93,10 +94,12 @@ def _gradients(member: Fitted, features: npt.NDArray[np.float32], adjacency: Adj
             logits = member.classifier(member.encoder(inputs.x * mask, inputs))[:, 0]
             (logits @ (share / len(member.evaluation_masks)).to(dtype)).backward()
     by_weight, by_value = inputs.pair_weight.grad, inputs.values.grad
-    zero = torch.zeros(1, dtype=dtype)
-    effects = inputs.pair_weight.detach() * (zero if by_weight is None else by_weight)
-    values = torch.zeros_like(inputs.values) if by_value is None else by_value
-    return effects.double().numpy(), values.double().numpy()
+    if by_weight is None or by_value is None:
+        raise InputError(
+            "explain: encoder: its output does not depend on the weights of links by a gradient, so that nothing says "
+            "what a link adds."
+        )
+    return (inputs.pair_weight.detach() * by_weight).double().numpy(), by_value.double().numpy()
 
 
 def _operator(member: Fitted) -> Operator | None:

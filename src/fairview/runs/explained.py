@@ -42,6 +42,7 @@ def explain_run(
     *,
     top: int = 20,
     split: str = "all",
+    attribute: str | None = None,
     seed: int = 0,
     out: Path | None = None,
     overwrite: bool = False,
@@ -54,6 +55,7 @@ def explain_run(
         model: of the run.
         top: see `fairview.explain`.
         split: likewise.
+        attribute: likewise.
         seed: likewise.
         out: another folder than the run's for `explanation.json`.
         overwrite: replace files in place of `explanation.json` and the report that fairview did not write.
@@ -66,7 +68,7 @@ def explain_run(
     graph, _ = with_default_split(graph)
     if model.facts().graph_sha256 != graph.sha256:
         raise InputError(f"{folder}: its model was trained on another graph than the one given.")
-    found = explain(model, graph, top=top, split=split, seed=seed)
+    found = explain(model, graph, top=top, split=split, attribute=attribute, seed=seed)
     check_folder(target, OUTPUTS, inputs=inputs, overwrite=overwrite)
     with folder_lock(target):
         forget(target, ["report.html"])
