@@ -128,17 +128,19 @@ class Tally:
         if not agrees:
             self.against.append(what)
 
-    def finding(self, remark: str = "", *, most: bool = False) -> Finding:
+    def finding(self, remark: str = "", *, most: bool = False, told: bool = False) -> Finding:
         """The verdict.
 
         Args:
             remark: further evidence.
+            told: whether the remark belongs to the evidence in a few words.
             most: the paper says "in most cases" or "generally": more than half is enough.
         """
         if not self.total:
             return Finding("not run", "no rows to compare")
         evidence = "; ".join(part for part in (self.evidence(), remark) if part)
-        return Finding(self._verdict(most=most), evidence, self.counts())
+        short = f"{self.counts()}; {remark}" if told else self.counts()
+        return Finding(self._verdict(most=most), evidence, short)
 
     def _verdict(self, *, most: bool) -> Word:
         if self.tested == self.total and not self.clear_for and not self.clear_against:
