@@ -35,8 +35,9 @@ def all_of(**parts: Finding) -> Finding:
     """Of a claim with several parts: as good as the worst of them.
 
     Example:
-        >>> all_of(useful=Finding("mixed", "3 of 5"), biased=Finding("holds", "5 of 5"))
-        Finding(verdict='mixed', evidence='useful: mixed, 3 of 5; biased: holds, 5 of 5')
+        >>> both = all_of(useful=Finding("mixed", "3 of 5"), biased=Finding("holds", "5 of 5"))
+        >>> both.verdict, both.evidence
+        ('mixed', 'useful: mixed, 3 of 5; biased: holds, 5 of 5')
     """
     verdict = min((part.verdict for part in parts.values()), key=_WORST_FIRST.index)
     texts = [f"{name.replace('_', ' ')}: {part.verdict}, {part.evidence}" for name, part in parts.items()]
