@@ -63,7 +63,8 @@ class FairVGNN(Penalised):
         predict_from: average the `logits` of the K views, or predict from their mean `view` (Algorithm 1).
 
     Attributes:
-        keep_probability_: {channel: probability of being kept}, the softmax of the mask's scores.
+        keep_probability_: {channel: probability of being kept}, the softmax of the mask's scores; of `sign` by column,
+            `age@1`.
         history_: losses, validation metrics and selection score of each epoch.
         best_epoch_: the epoch that was kept.
 

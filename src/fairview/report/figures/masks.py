@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import altair as alt
 
-from fairview.report.audit_documents import KeptRow
+from fairview.propagation.blocks import column_name
+from fairview.report.audit_documents import ChannelRow, KeptRow
 from fairview.report.figures.charts import BLUE, NEUTRAL, Series, Values, chart_of, known, layered, tip
 from fairview.report.figures.figure import Figure, FigureTable, Panel
 from fairview.report.folder import Content
@@ -36,8 +39,16 @@ def figure(content: Content) -> Figure | None:
         "hiding follows the leak, the marks on the right (strongly tied to the sensitive attribute) should lie low.",
         panels=(Panel("mask", "Probability of being kept", alt_text, _chart(drawn)),),
         tables=(FigureTable("Probability of being kept, the least kept first", columns, rows),),
-        notes=(f"The {NAMED} least kept channels are named.",) if len(drawn) > NAMED else (),
+        notes=_notes(content, drawn),
     )
+
+
+def _notes(content: Content, drawn: list[KeptRow]) -> tuple[str, ...]:
+    notes = [f"The {NAMED} least kept channels are named."] if len(drawn) > NAMED else []
+    record = content.run.record if content.run else None
+    if record is not None and record.parameters.get("encoder") == "sign":
+        notes.append("NAME@1 is a column after one hop, NAME@0 the column at home; 'after' is that hop.")
+    return tuple(notes)
 
 
 def _kept(content: Content) -> list[KeptRow]:
@@ -48,14 +59,22 @@ def _kept(content: Content) -> list[KeptRow]:
     masks = (run.record.keep_probability if run and run.record else None) or {}
     return [
         KeptRow(
-            name=channel.name,
-            keep_probability=masks[channel.name],
+            name=name,
+            keep_probability=masks[name],
             correlation_before=channel.correlation[0],
-            correlation_after=channel.correlation[-1],
+            correlation_after=channel.correlation[hop],
         )
         for channel in (audit.channels if audit else [])
-        if channel.name in masks
+        for name, hop in _columns(channel, masks)
     ]
+
+
+def _columns(channel: ChannelRow, masks: Mapping[str, float]) -> list[tuple[str, int]]:
+    """What is masked of a channel, and the hop that it is seen at: the channel as such, or each hop that has a mask."""
+    if channel.name in masks:
+        return [(channel.name, -1)]
+    hops = ((column_name(channel.name, hop), hop) for hop in range(len(channel.correlation)))
+    return [(name, hop) for name, hop in hops if name in masks]
 
 
 def _chart(drawn: list[KeptRow]) -> alt.LayerChart:
