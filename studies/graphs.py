@@ -1,10 +1,11 @@
-"""On which synthetic graphs are models under a limit tried? Three, each with one thing that is known.
+"""On which synthetic graphs are models under a limit tried? Four, each with one thing that is known.
 
 Run with ``python -m studies.graphs``: it prints AUC and gaps of plain models on all three.
 
 - `Population`: nodes drawn independently from one distribution, so that more of the same can be drawn. The true gap of
   any model is its gap on a new, large draw; for a linear rule on the columns there is a formula.
 - `neighbour_graph`: what decides lies in the neighbours' columns, and not in one's own.
+- `crossed_graph`: two sensitive attributes, whose gaps may be small alone and large between combinations.
 - `bent_graph`: what decides lies in bends and in a product of columns, where a linear model sees little.
 
 In all of them links join the same group more often than not, with a fixed mean degree, and the groups' base rates
@@ -20,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import norm
 
+from fairview.attributes import Attribute
 from fairview.data.graph import NodeGraph, Provenance
 from fairview.data.synthetic.random_edges import random_edges
 from fairview.propagation.one_hop import one_hop
@@ -139,6 +141,38 @@ def bent_graph(nodes: int = 10_000, *, homophily: float = 0.8, seed: int) -> Nod
     parts = (x[:, 0] ** 2 / 1.5, 1.2 * (x[:, 1] > 0.8), np.sin(2.5 * x[:, 2]), 0.6 * x[:, 3] * x[:, 4], 0.5 * x[:, 5])
     score = np.sum(parts, axis=0) + 0.7 * rng.standard_normal(nodes)
     return _graph("bent", x, group, score > np.quantile(score, 0.6), 10.0, homophily, rng)
+
+
+def crossed_graph(
+    nodes: int = 10_000, *, together: float = 1.0, race: float = 0.0, sex: float = 0.0, share: float = 0.5, seed: int
+) -> NodeGraph:
+    """A graph with two sensitive attributes, nodes drawn independently from one distribution.
+
+    Six columns of N(0, 1) noise decide, all alike. `x0` is higher by `together` where race and sex are both the first
+    or both the second, `x1` by `race` in race b, `x2` by `sex` in sex m. With `together` alone the gaps of either
+    attribute are 0 for any rule on the columns, and those between combinations are not.
+
+    Args:
+        nodes: n.
+        together: how much the combinations differ beyond the attributes.
+        race: how much race a and b do.
+        sex: how much sex f and m do.
+        share: of race b, and of sex m; far from one half, one of the combinations is rare.
+        seed: of the draw.
+
+    Example:
+        >>> crossed_graph(5000, seed=1).attributes[1].sizes
+        {'f': 2569, 'm': 2431}
+    """
+    rng = np.random.default_rng(seed)
+    by_race, by_sex = (rng.random((2, nodes)) < share).astype(np.int16)
+    x = rng.standard_normal((nodes, 6))
+    x[:, 0] += together * (by_race == by_sex)
+    x[:, 1] += race * by_race
+    x[:, 2] += sex * by_sex
+    score = x.sum(axis=1) / math.sqrt(6) + 0.6 * rng.standard_normal(nodes)
+    graph = _graph("crossed", x, by_race, score > np.quantile(score, 0.5), 4.0, 0.6, rng)
+    return graph.with_attributes([Attribute("race", by_race, GROUPS), Attribute("sex", by_sex, ("f", "m"))])
 
 
 def _standard(values: Array) -> Array:

@@ -31,8 +31,12 @@ def tune(
     tables: options.TableOptions,
     dataset: Annotated[str | None, typer.Argument(help="A known dataset; or give --nodes.")] = None,
     max_gap: Annotated[
-        float | None,
-        typer.Option(help="The largest gap you accept, as a fraction: 0.05 is 5 points. Without it: the frontier."),
+        list[str] | None,
+        typer.Option(
+            metavar="FLOAT",
+            help="The largest gap you accept, as a fraction: 0.05 is 5 points. Without it: the frontier. With several "
+            "sensitive attributes it is for each and for their combinations; repeat NAME=0.05 to limit some alone.",
+        ),
     ] = None,
     gap: Annotated[
         list[str] | None,
@@ -89,6 +93,10 @@ def tune(
 
         fairview tune credit-small --max-gap 0.05 --gap statistical_parity --gap equal_opportunity --confidence 0.9
 
+        fairview tune --nodes own.csv --label ok --sensitive race --sensitive sex --max-gap 0.1
+
+        fairview tune --nodes own.csv --label ok --sensitive race --sensitive sex --max-gap race=0.05 --max-gap sex=0.1
+
         fairview tune german --out tuned/frontier
 
         fairview tune --propagated propagated --max-gap 0.05 --out tuned/large
@@ -99,7 +107,7 @@ def tune(
     from fairview.tuning.tune import tune as run_tuning
 
     check_outputs(out, inputs=options.inputs_of(tables), overwrite=force)
-    limits = _limits(max_gap, gap or [])
+    limits = _limits(_largest_gaps(max_gap or []), gap or [])
     options.import_from_here(methods, encoders)
     graph = graph_to_tune_on(dataset, data_dir, tables, propagated, rows)
     kept = f"finished models are kept; go on with --resume --out {out}"
@@ -177,12 +185,14 @@ def print_tuning(document: dict[str, Any], out: Path) -> None:
 
 def _decision(document: dict[str, Any]) -> str:
     """What was decided, and what it costs."""
+    from fairview.tuning.tuning import limit_name
+
     chosen, plain = document["chosen"], document["yardsticks"][1]["metrics"][document["utility"]]
     model = f"{chosen['label']}, threshold {chosen['threshold']:.3f}"
     if not document["limits"]:
         return f"The knee of the frontier: {model}."
     kept = " and ".join(
-        f"{limit['gap'].replace('_', ' ')} within {100 * limit['limit']:g} points" for limit in chosen["limits"]
+        f"{limit_name(limit).replace('_', ' ')} within {100 * limit['limit']:g} points" for limit in chosen["limits"]
     )
     cost = "" if plain is None else f", at a cost of {100 * (plain - chosen['utility']):.1f} points of "
     words = document["utility"].replace("_", " ") if cost else ""
@@ -190,10 +200,12 @@ def _decision(document: dict[str, Any]) -> str:
 
 
 def _print_tests(document: dict[str, Any]) -> None:
+    from fairview.tuning.tuning import limit_name
+
     heads = ["gap", "limit", "observed", "upper bound", "p-value", "nodes"]
     tests = [
         [
-            limit["gap"].replace("_", " "),
+            limit_name(limit).replace("_", " "),
             *(percent(limit[name]) for name in ("limit", "estimate", "upper_bound")),
             f"{limit['p_value']:.4f}",
             f"{limit['nodes']:,}",
@@ -210,8 +222,28 @@ def _is_chosen(place: int, chosen: dict[str, Any] | None) -> bool:
     return chosen is not None and place == chosen["candidate"]
 
 
-def _limits(max_gap: float | None, gaps: list[str]) -> dict[str, Any]:
+def _largest_gaps(texts: list[str]) -> float | dict[str, float] | None:
+    """`--max-gap LIMIT`, or `--max-gap NAME=LIMIT` for some of several attributes."""
+    found: dict[str, float] = {}
+    for text in texts:
+        name, _, value = text.rpartition("=")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            raise typer.BadParameter(
+                f"'{text}' is no number, and no NAME=LIMIT such as race=0.05.", param_hint="--max-gap"
+            ) from None
+    if len(found) < len(texts) or ("" in found and len(found) > 1):
+        raise typer.BadParameter("give one limit for all, or one NAME=LIMIT for each name.", param_hint="--max-gap")
+    return found.get("", found or None)
+
+
+def _limits(max_gap: float | dict[str, float] | None, gaps: list[str]) -> dict[str, Any]:
     """`--gap NAME` and `--gap NAME=LIMIT` as the library takes them."""
+    if isinstance(max_gap, dict):
+        if limited := [text for text in gaps if "=" in text]:
+            raise InputError(f"--gap {limited[0]}: --max-gap has limits by name already; name the gap alone.")
+        return {"max_gap": max_gap, "gaps": gaps or None}
     named: dict[str, float | None] = {}
     for text in gaps:
         name, sign, value = text.partition("=")

@@ -81,10 +81,16 @@ def open_nodes(graph: NodeGraph) -> npt.NDArray[np.bool_]:
     return found
 
 
+def grouped_nodes(graph: NodeGraph) -> npt.NDArray[np.bool_]:
+    """The nodes of which a sensitive attribute is known."""
+    return np.asarray(np.any([attribute.codes != UNKNOWN for attribute in graph.attributes], axis=0))
+
+
 def check_trainable(graph: NodeGraph) -> None:
-    """A sensitive attribute with two groups, and labelled nodes in train and val."""
-    if sum(size > 0 for size in graph.group_sizes.values()) < 2:
-        raise InputError(f"train: the sensitive attribute '{graph.sensitive_name}' has fewer than two groups.")
+    """Sensitive attributes with two groups each, and labelled nodes in train and val."""
+    for attribute in graph.attributes:
+        if sum(size > 0 for size in attribute.sizes.values()) < 2:
+            raise InputError(f"train: the sensitive attribute '{attribute.name}' has fewer than two groups.")
     for name in ("train", "val"):
         if name not in graph.splits:
             remedy = "draw one: graph.with_splits(fv.stratified_splits(graph)[0])"

@@ -67,7 +67,8 @@ class EDITS(Vanilla):
         network = EDITSNetwork(self, pruned, mask, pruning)
         masked = quoted([name for name, kept in zip(seen.channels, mask, strict=True) if not kept])
         gone = seen.num_edges - pruned.num_edges
-        network.notes = (f"EDITS: masked {masked or 'no channel'}; pruned {gone:,} of {seen.num_edges:,} links.",)
+        debiased = f"EDITS: masked {masked or 'no channel'}; pruned {gone:,} of {seen.num_edges:,} links."
+        network.notes = (debiased, *network.notes)
         return network
 
     def _debias(self, graph: NodeGraph) -> tuple[npt.NDArray[np.float64], LinkPruning]:

@@ -17,10 +17,12 @@ from torch import Tensor, nn
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError
 from fairview.methods.fitted import second_head
+from fairview.methods.guessed_groups import GuessedGroups
 from fairview.methods.parameters import Few, Nodes, Rate, Steps, Weight
-from fairview.methods.penalised import GroupDistance, Penalised, PenalisedNetwork
+from fairview.methods.penalised import GroupDistance
 from fairview.methods.presets import preset_settings
-from fairview.nn.losses import balanced_weights, discriminator_loss, generator_loss, masking_price
+from fairview.methods.self_supervision import SelfSupervised, SelfSupervisedNetwork
+from fairview.nn.losses import masking_price
 from fairview.nn.mask import ChannelMask
 from fairview.nn.paths import Rows, Where
 from fairview.nn.regularisers import Regulariser, clamp_all, clamp_columns, limit_spectral_norm
@@ -31,12 +33,13 @@ Phase = Literal["discriminator", "classifier", "generator"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class FairVGNN(Penalised):
+class FairVGNN(SelfSupervised):
     """FairVGNN (Wang et al., KDD 2022): learns which channels to mask, and clamps the encoder where they leak.
 
     Args:
-        discriminator: `adversarial` learns to tell the groups apart; `energy` learns nothing: the generator minimises
-            the distance between the groups' logits instead, which the `penalty` names and the three weights compose.
+        discriminator: `adversarial` learns to tell the groups apart, of each sensitive attribute with a head of its
+            own; `energy` learns nothing: the generator minimises the distance between the groups' logits instead,
+            which the `penalty` names and the three weights compose.
         views: K, the number of masks.
         temperature: τ of the Gumbel-softmax.
         mask: `soft` masks, or `hard` ones with the gradient of the soft (straight through).
@@ -95,6 +98,13 @@ class FairVGNN(Penalised):
     }
     """The same with the distance in place of the discriminator, which is not in the paper."""
 
+    self_supervised_search_space: ClassVar[Mapping[str, Sequence[Any]]] = {
+        **search_space,
+        "self_supervision": ("none", "agreement", "reconstruction"),
+        "self_supervision_weight": (0.1, 1.0, 10.0),
+    }
+    """The paper's with the terms that need no labels."""
+
     discriminator: Literal["adversarial", "energy"] = "adversarial"
     views: Few = 10
     temperature: Rate = 1.0
@@ -146,7 +156,7 @@ class FairVGNN(Penalised):
         return self.feature_masks
 
 
-class FairVGNNNetwork(PenalisedNetwork):
+class FairVGNNNetwork(SelfSupervisedNetwork):
     """One run of FairVGNN on one graph: everything that is trained, and how."""
 
     method: FairVGNN
@@ -161,7 +171,7 @@ class FairVGNNNetwork(PenalisedNetwork):
                 "encoder: none of its weights acts on the channels, so that nothing can be clamped. "
                 "Set weight_regulariser='none'."
             )
-        self.optimisers = {"classifier": Adam(self.classifier.parameters(), method.learning_rate_classifier)}
+        self.optimisers = {"classifier": Adam(self.heads.parameters(), method.learning_rate_classifier)}
         if any(parameter.requires_grad for parameter in self.encoder.parameters()):  # the user's own may be frozen
             self.optimisers["encoder"] = Adam(self.encoder.parameters(), method.learning_rate_encoder)
         if method.feature_masks:
@@ -172,21 +182,17 @@ class FairVGNNNetwork(PenalisedNetwork):
             self.set_discriminator(method, graph)
 
     def set_discriminator(self, method: FairVGNN, graph: NodeGraph) -> None:
-        """The head that tells the groups apart, and the nodes that it learns from."""
-        groups = len(graph.groups)
-        self.discriminator = self.head("discriminator", 1 if groups == 2 else groups)
+        """The head that tells the groups apart, one for each attribute, and the nodes that it learns from."""
+        everybody = "train" if method.sensitive_nodes == "train" else "all"
+        self.guessed = GuessedGroups.of(
+            graph, graph.split(everybody), balanced=method.balanced_discriminator, dtype=self.dtype
+        )
+        self.discriminator = self.head("discriminator", sum(self.guessed.outputs))
         rate = method.learning_rate_discriminator
         self.optimisers["discriminator"] = Adam(self.discriminator.parameters(), rate)
-        known = graph.sensitive >= 0
-        if method.sensitive_nodes == "train":
-            known &= graph.split("train")
-        self.known = known.nonzero()[0]
-        if len(self.known) == 0:
-            raise InputError(f"train: '{graph.sensitive_name}' is known for no node of the train split.")
-        codes = torch.from_numpy(graph.sensitive[self.known].astype("int64"))
-        weights = balanced_weights(codes, groups, self.dtype) if method.balanced_discriminator else None
+        weights = self.guessed.weights
+        self.known, self.groups = self.guessed.nodes, self.guessed.groups.to(self.device)
         self.group_weights = None if weights is None else weights.to(self.device)
-        self.groups = codes.to(self.device, self.dtype if groups == 2 else codes.dtype)
         everyone = len(self.known) == graph.num_nodes
         self.everyone = self.path.on()
         self.those_known = self.everyone if everyone else self.path.on(self.known)
@@ -227,14 +233,14 @@ class FairVGNNNetwork(PenalisedNetwork):
 
             def loss_of(part: Rows, where: Where, groups: Tensor = groups, weights: Tensor | None = weights) -> Tensor:
                 known = None if weights is None else weights[where]
-                return discriminator_loss(part.logits(masks, self.discriminator), groups[where], known)
+                return self.guessed.discriminator_loss(part.logits(masks, self.discriminator), groups[where], known)
 
             loss = self.step("discriminator", rows, loss_of)
         self.encoder.train()
         return loss
 
     def classifier_phase(self, masks: Tensor) -> float | None:
-        """Learn the labels from the same views, and keep the groups together if that has a weight."""
+        """Learn the labels from the same views, and what else the classifier's loss has."""
         loss = None
         for _ in range(self.method.classifier_steps):
             loss = self.classifier_step(masks)
@@ -252,8 +258,8 @@ class FairVGNNNetwork(PenalisedNetwork):
         masks = self.draw_masks()
 
         def loss_of(part: Rows, _: Where) -> Tensor:
-            logits = part.logits(masks, self.discriminator)
-            return generator_loss(logits, masks, density_weight=self.method.mask_density_weight)
+            guessing = self.guessed.generator_loss(part.logits(masks, self.discriminator))
+            return guessing + masking_price(masks, self.method.mask_density_weight)
 
         return self.step("generator", self.sampled_rows(), loss_of)
 

@@ -18,6 +18,7 @@ from scipy.special import expit
 from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
 from fairview.errors import InputError, did_you_mean, option, quoted
+from fairview.methods.compared_groups import Compared, written_params
 from fairview.methods.contract import (
     Facts,
     Probabilities,
@@ -64,6 +65,8 @@ class Parity(Estimator):
         statistical_parity_weight: λ_sp.
         equal_opportunity_weight: λ_eo.
         equalized_odds_weight: λ_odds.
+        penalise: between the groups of which sensitive attributes, where there are several: names of some, such as
+            `race`, or `race & sex` for their combinations; by default of each, and of the combinations.
         class_balanced: whether either class counts one half in the loss.
         max_iterations: of L-BFGS, at most.
         sensitive_channels: False leaves the channels of the sensitive attribute out.
@@ -99,10 +102,14 @@ class Parity(Estimator):
     statistical_parity_weight: Weight = 3.0
     equal_opportunity_weight: Weight = 0.0
     equalized_odds_weight: Weight = 0.0
+    penalise: Compared | None = None
     class_balanced: bool = True
     max_iterations: Rounds = 200
     sensitive_channels: bool = False
     seed: Seed = 1
+
+    def plain_params(self) -> dict[str, Any]:
+        return written_params(super().plain_params())
 
     def fit(self, graph: NodeGraph, *, prepared: Prepared | None = None) -> Self:
         """Learn from the train split, with the groups of all nodes that are not held out.

@@ -110,7 +110,8 @@ class Fitting:
     def heads(self, model: Parity, advance: Callable[[int], None]) -> tuple[Reals, tuple[str, ...]]:
         """θ of each head of a model, (heads, numbers), and what to know about the fit."""
         weights = PenaltyWeights(*(float(getattr(model, name)) for name in PenaltyWeights.__dataclass_fields__))
-        contrasts, notes = penalty_contrasts(self.graph, self.rows[self.compared], weights, lambda: self._positives)
+        compared = self.rows[self.compared]
+        contrasts, notes = penalty_contrasts(self.graph, compared, weights, lambda: self._positives, model.penalise)
         found = []
         for restart in range(self.descents()):
             found.append(self._head_of(model, contrasts, restart))

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from fairview.data.graph import NodeGraph
+from fairview.methods.compared_groups import compared_groups
 from fairview.methods.penalised import Penalised, PenalisedNetwork
 from fairview.methods.plain import PLAIN_SPACE, Plain, PlainNetwork
 from fairview.nn.calibration import calibrated_loss
@@ -64,8 +65,9 @@ class VanillaNetwork(PenalisedNetwork, PlainNetwork):
         self.val_contrasts: Tensor | None = None
         if method.penalty_weight:
             val = graph.split("val") & graph.labelled
-            groups, positive = (torch.from_numpy(codes[val]) for codes in (graph.sensitive, graph.labels))
-            self.val_contrasts = self.distance.contrasts_of(groups, positive.double())
+            compared, _ = compared_groups(graph, method.penalise, val)
+            groups = [torch.from_numpy(each.codes[val]) for each in compared]
+            self.val_contrasts = self.distance.contrasts_of(groups, torch.from_numpy(graph.labels[val]).double())
 
     def epoch(self) -> dict[str, float]:
         return {"classifier": self.classifier_step(self.draw_masks())}

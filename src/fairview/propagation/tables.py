@@ -256,11 +256,16 @@ def _engine(engine: str, nodes: TableFiles | None, edges: TableFiles | None, bud
 
 
 def _identity(data: list[Any], operator: Operator, hops: int, reading: Reading) -> str:
-    """A hash of everything that decides about the folder's numbers, but not the engine."""
+    """A hash of what decides about the folder's numbers: not the engine, and no option that is as it always is."""
+    usual = {name: each.default for name, each in inspect.signature(read_graph).parameters.items()}
     recipe = reading.get("recipe")
     settings: dict[str, Any] = {**reading, "recipe": None if recipe is None else recipe.model_dump(mode="json")}
-    text = json.dumps([data, operator.model_dump(), hops, settings], sort_keys=True, default=list)
-    return hashlib.sha256(text.encode()).hexdigest()
+    said = {name: value for name, value in settings.items() if _text(value) != _text(usual[name])}
+    return hashlib.sha256(_text([data, operator.model_dump(), hops, said]).encode()).hexdigest()
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=list)
 
 
 def _frame_sha256(source: TableSource) -> str:

@@ -13,7 +13,7 @@ from fairview.methods.evaluate import evaluate_scores
 from fairview.metrics.intervals import Interval, count_intervals
 from fairview.metrics.registry import METRICS
 from fairview.tuning.choice import Candidates, Choice
-from fairview.tuning.limits import CONDITIONS, Limit
+from fairview.tuning.limits import Limit
 from fairview.tuning.trials import Trial
 from fairview.undefined import plain as number_or_none
 
@@ -27,8 +27,8 @@ def worst_gap(candidates: Candidates, limits: Sequence[Limit]) -> Array:
     """Of each candidate: the largest of the gaps on the val nodes, each as a multiple of its limit."""
     worst = np.zeros(len(candidates))
     for limit in limits:
-        for label in CONDITIONS[limit.gap]:
-            rates = candidates.val_rates[label]
+        for condition in limit.conditions:
+            rates = candidates.val_rates[condition]
             known = rates[:, ~np.isnan(rates).all(axis=0)]
             if known.shape[1]:
                 worst = np.maximum(worst, np.ptp(known, axis=1) / (limit.limit or 1.0))

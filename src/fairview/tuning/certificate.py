@@ -50,8 +50,7 @@ def statement(tests: Sequence[Tested], confidence: float) -> str:
 
 def conditions(holdout: Holdout, population: str) -> list[str]:
     """Under which the promise holds."""
-    graph = holdout.graph
-    unknown, left = graph.sensitive_unknown, holdout.unlabelled_left_out
+    graph, left = holdout.graph, holdout.unlabelled_left_out
     where = (
         "It speaks of the nodes of this graph that no fit and no ranking has seen, and of no others."
         if population == "graph"
@@ -64,9 +63,21 @@ def conditions(holdout: Holdout, population: str) -> list[str]:
         where,
         "It holds for this model file with this threshold. Refitting, another threshold, or calibration voids it.",
         *_sample_condition(graph),
-        *([f"The group of {unknown:,} nodes is not known; it does not speak of them."] if unknown else []),
+        *_unknown_condition(graph),
         *([f"It does not speak of the {left:,} nodes without a label: none could certify."] if left else []),
         "The limit was set before anybody looked. A limit that is chosen after looking at the results is not covered.",
+    ]
+
+
+def _unknown_condition(graph: NodeGraph) -> list[str]:
+    if not graph.several:
+        unknown = graph.sensitive_unknown
+        return [f"The group of {unknown:,} nodes is not known; it does not speak of them."] if unknown else []
+    return [
+        f"The {each.name} of {each.unknown:,} nodes is not known; what it says of groups by {each.name} does not speak "
+        "of them."
+        for each in graph.attributes
+        if each.unknown
     ]
 
 
@@ -110,7 +121,10 @@ def certificate(
         "kind": "certificate",
         "version": 1,
         "statement": statement(tests, confidence),
-        "limits": [as_json(test, confidence) | {"groups": _groups(test.samples, holdout.graph)} for test in tests],
+        "limits": [
+            as_json(test, confidence) | {"groups": _groups(test.samples, holdout.by(test.limit.attribute).graph)}
+            for test in tests
+        ],
         "model_sha256": model_sha256,
         "graph_sha256": holdout.graph.sha256,
         **({"propagated_sha256": links.folder_sha256} if isinstance(links, StoredLinks) else {}),
@@ -161,7 +175,7 @@ def check_certificate(
             problems += _check_limit(limit)
         if graph is not None:
             problems += _check_counts(load(folder), document, graph)
-    except (OSError, KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+    except (OSError, KeyError, TypeError, ValueError, AttributeError, RecursionError, InputError) as error:
         problems.append(f"{NAME}: is not a whole certificate ({type(error).__name__}: {error}).")
     return problems
 
@@ -171,33 +185,41 @@ def _check_statement(document: Mapping[str, Any]) -> list[str]:
     limits = document["limits"]
     if not limits:
         return [f"{NAME}: it names no limit."]
-    tests = [Tested(Limit(each["gap"], each["limit"]), each["estimate"], each["p_value"], ()) for each in limits]
+    tests = [Tested(_limit(each), each["estimate"], each["p_value"], ()) for each in limits]
     same = document["statement"] == statement(tests, limits[0]["confidence"])
     return [] if same else [f"{NAME}: its statement is not what its limits say."]
 
 
+def _limit(document: Mapping[str, Any]) -> Limit:
+    return Limit(document["gap"], document["limit"], document.get("attribute"))
+
+
+def _name(limit: Mapping[str, Any]) -> str:
+    """Which limit a problem is about."""
+    return f"{limit['gap']} by {limit['attribute']}" if "attribute" in limit else str(limit["gap"])
+
+
 def _check_limit(limit: Mapping[str, Any]) -> list[str]:
     problems = []
+    which = _name(limit)
     names = [[row["group"] for row in rows] for rows in limit["groups"]]
     if any(len({*each}) < len(each) or len(each) > _MOST_GROUPS for each in names):
-        return [f"{NAME}: {limit['gap']}: it repeats a group, or counts more than {_MOST_GROUPS}."]
+        return [f"{NAME}: {which}: it repeats a group, or counts more than {_MOST_GROUPS}."]
     conditions = zip(CONDITIONS[limit["gap"]], limit["groups"], strict=True)
     samples = tuple(
         tuple(Sample(row["positive"], row["nodes"], row["population"]) for row in rows) for _, rows in conditions
     )
     p_value = max(gap_p_value(each, limit["limit"]) for each in samples)
-    tested = Tested(Limit(limit["gap"], limit["limit"]), max(map(largest_gap, samples)), p_value, samples)
+    tested = Tested(_limit(limit), max(map(largest_gap, samples)), p_value, samples)
     counted = as_json(tested, limit["confidence"])
     for name in ("estimate", "upper_bound", "nodes"):
         if not np.isclose(counted[name], limit[name], rtol=1e-6, atol=1e-9):
             words = name.replace("_", " ")
-            problems.append(
-                f"{NAME}: {limit['gap']}: its {words} is {limit[name]:g}, the counts give {counted[name]:g}."
-            )
+            problems.append(f"{NAME}: {which}: its {words} is {limit[name]:g}, the counts give {counted[name]:g}.")
     if not np.isclose(p_value, limit["p_value"], rtol=1e-6, atol=1e-9):
-        problems.append(f"{NAME}: {limit['gap']}: its p-value is {limit['p_value']:g}, the counts give {p_value:g}.")
+        problems.append(f"{NAME}: {which}: its p-value is {limit['p_value']:g}, the counts give {p_value:g}.")
     if p_value > 1 - limit["confidence"] + 1e-9:
-        problems.append(f"{NAME}: {limit['gap']}: the counts do not support the limit of {limit['limit']:g}.")
+        problems.append(f"{NAME}: {which}: the counts do not support the limit of {limit['limit']:g}.")
     return problems
 
 
@@ -210,9 +232,12 @@ def _check_counts(model: Estimator, document: Mapping[str, Any], graph: NodeGrap
     positive = np.asarray(model.predict_proba(graph))[:, 1] > document["threshold"]
     problems = []
     for limit in document["limits"]:
-        counted = [_counted(positive, holdout, label, document["population"]) for label in CONDITIONS[limit["gap"]]]
-        if limit["groups"] != _groups(counted, graph):
-            problems.append(f"{NAME}: {limit['gap']}: the model's predictions give other counts.")
+        of_attribute = holdout.by(limit.get("attribute"))
+        counted = [
+            _counted(positive, of_attribute, label, document["population"]) for label in CONDITIONS[limit["gap"]]
+        ]
+        if limit["groups"] != _groups(counted, of_attribute.graph):
+            problems.append(f"{NAME}: {_name(limit)}: the model's predictions give other counts.")
     return problems
 
 

@@ -33,7 +33,7 @@ from fairview.metrics.gap_test import (
 )
 from fairview.tuning.counts import Cells, cells_of, positive_counts, utility_of
 from fairview.tuning.holdout import Holdout
-from fairview.tuning.limits import CONDITIONS, Limit
+from fairview.tuning.limits import Condition, Limit
 
 MORE = 10
 """Further candidates behind the sequence: tested only if all of it passed, they cost nothing."""
@@ -114,22 +114,25 @@ class Candidates:
         self, models: Sequence[Scored], holdout: Holdout, *, utility: str, limits: Sequence[Limit], population: str
     ) -> None:
         self.holdout, self.utility, self.population = holdout, utility, population
-        self.conditions = tuple(dict.fromkeys(label for limit in limits for label in CONDITIONS[limit.gap]))
-        graph, design, learning = holdout.graph, holdout.design, holdout.learning
+        self.conditions = tuple(dict.fromkeys(each for limit in limits for each in limit.conditions))
+        self.by = {name: holdout.by(name) for name in dict.fromkeys(attribute for attribute, _ in self.conditions)}
+        graph = holdout.graph
         val = np.flatnonzero(graph.split("val") & graph.labelled)
         trials, thresholds, tuning, judged = [], [], [], []
-        expected: dict[int | None, list[Array]] = {label: [] for label in self.conditions}
-        positive: dict[int | None, list[npt.NDArray[np.int64]]] = {label: [] for label in self.conditions}
-        on_all_val: dict[int | None, list[Array]] = {label: [] for label in self.conditions}
+        expected: dict[Condition, list[Array]] = {each: [] for each in self.conditions}
+        positive: dict[Condition, list[npt.NDArray[np.int64]]] = {each: [] for each in self.conditions}
+        on_all_val: dict[Condition, list[Array]] = {each: [] for each in self.conditions}
         for number, model in enumerate(models):
-            levels = candidate_thresholds(model.scores[learning])
+            levels = candidate_thresholds(model.scores[holdout.learning])
             on_tuning, on_val = (cells_of(model.scores, graph, rows, levels) for rows in (holdout.tuning, val))
-            on_learning = cells_of(model.scores, design, learning, levels)
-            for label in self.conditions:
-                expected[label].append(_rates(on_learning, label))
-                on_all_val[label].append(_rates(on_val, label))
-                found = cells_of(model.scores, graph, holdout.certifying(label), levels)
-                positive[label].append(positive_counts(found, label)[0])
+            for name, each in self.by.items():
+                on_learning = cells_of(model.scores, each.design, each.learning, levels)
+                of_val = on_val if name is None else cells_of(model.scores, each.graph, val, levels)
+                for label in (label for attribute, label in self.conditions if attribute == name):
+                    expected[name, label].append(_rates(on_learning, label))
+                    on_all_val[name, label].append(_rates(of_val, label))
+                    found = cells_of(model.scores, each.graph, each.certifying(label), levels)
+                    positive[name, label].append(positive_counts(found, label)[0])
             if utility == "auc":
                 tuning.append(np.full(len(levels), model.tuning_auc))
                 judged.append(np.full(len(levels), model.val_auc))
@@ -140,9 +143,9 @@ class Candidates:
             thresholds.append(levels)
         self.trials, self.thresholds = np.concatenate(trials), np.concatenate(thresholds)
         self.tuning_utility, self.val_utility = np.concatenate(tuning), np.concatenate(judged)
-        self.expected_rates = {label: np.concatenate(each) for label, each in expected.items()}
-        self.val_rates = {label: np.concatenate(each) for label, each in on_all_val.items()}
-        self.positive = {label: np.concatenate(each) for label, each in positive.items()}
+        self.expected_rates = {condition: np.concatenate(each) for condition, each in expected.items()}
+        self.val_rates = {condition: np.concatenate(each) for condition, each in on_all_val.items()}
+        self.positive = {condition: np.concatenate(each) for condition, each in positive.items()}
 
     def __len__(self) -> int:
         return len(self.trials)
@@ -168,7 +171,7 @@ class Candidates:
             near: a level; where the approximate p-value is far from it on either side, it is taken in place of the
                 exact one. Only the report's look at other limits does so, never a certificate.
         """
-        samples = tuple(self._samples(candidate, label) for label in CONDITIONS[limit.gap])
+        samples = tuple(self._samples(candidate, condition) for condition in limit.conditions)
         if limit.limit is None:
             p_value = np.nan
         else:
@@ -177,8 +180,9 @@ class Candidates:
                 p_value = max(gap_p_value(each, limit.limit) for each in samples)
         return Tested(limit, max(map(largest_gap, samples)), p_value, samples)
 
-    def _samples(self, candidate: int, label: int | None) -> tuple[Sample, ...]:
-        return tuple(self.holdout.samples(self.positive[label][candidate], label, self.population))
+    def _samples(self, candidate: int, condition: Condition) -> tuple[Sample, ...]:
+        attribute, label = condition
+        return tuple(self.by[attribute].samples(self.positive[condition][candidate], label, self.population))
 
     def chance_to_pass(self, limits: Sequence[Limit], level: float) -> Array:
         """How likely each candidate is to be certified, from its rates on the learning nodes.
@@ -189,9 +193,9 @@ class Candidates:
         chance = np.ones(len(self))
         for limit in limits:
             bound = float(limit.limit or 0.0)
-            for label in CONDITIONS[limit.gap]:
-                rates = self.expected_rates[label]
-                seen, tested = self._sizes(label)
+            for condition in limit.conditions:
+                rates = self.expected_rates[condition]
+                seen, tested = self._sizes(condition)
                 for a, b in combinations(np.flatnonzero(tested), 2):
                     spread = rates[:, [a, b]] * (1 - rates[:, [a, b]])
                     spread = np.maximum(spread, 1 / (4 * np.maximum(seen[[a, b]], 1)))  # no rate is known to be 0 or 1
@@ -203,12 +207,14 @@ class Candidates:
                     chance = np.minimum(chance, np.where(np.isnan(passes), 0.0, np.maximum(passes, 0.0)))
         return chance
 
-    def _sizes(self, label: int | None) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def _sizes(self, condition: Condition) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Nodes of each group that the expected rates rest on, and that certify."""
-        graph, design, learning = self.holdout.graph, self.holdout.design, self.holdout.learning
+        attribute, label = condition
+        holdout = self.by[attribute]
+        graph, design, learning = holdout.graph, holdout.design, holdout.learning
         rows = learning if label is None else learning[design.labels[learning] == label]
         count = len(graph.groups)
-        certify = graph.sensitive[self.holdout.certifying(label)]
+        certify = graph.sensitive[holdout.certifying(label)]
         return np.bincount(design.sensitive[rows], minlength=count), np.bincount(certify, minlength=count)
 
     def sequence(self, limits: Sequence[Limit], level: float) -> tuple[int, ...]:
@@ -323,8 +329,7 @@ def knee(utility: Array, gap: Array) -> int:
 def as_json(test: Tested, confidence: float) -> dict[str, Any]:
     """A test as in `tune.json` and `certificate.json`."""
     return {
-        "gap": test.limit.gap,
-        "limit": test.limit.limit,
+        **test.limit.to_dict(),
         "estimate": test.estimate,
         "upper_bound": test.upper_bound(confidence),
         "p_value": None if test.limit.limit is None else test.p_value,

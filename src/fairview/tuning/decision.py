@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from fairview.metrics.evaluation import Evaluation
 from fairview.metrics.registry import METRICS
 from fairview.tuning.candidate_rows import candidate_rows, most_useful, worst_gap
 from fairview.tuning.certificate import certificate, conditions
-from fairview.tuning.choice import Candidates, Choice, as_json, knee
+from fairview.tuning.choice import Candidates, Choice, Tested, as_json, knee
 from fairview.tuning.holdout import Holdout
 from fairview.tuning.limits import Limit
 from fairview.tuning.trials import Trial
@@ -71,6 +72,7 @@ def decide(trials: Sequence[Trial], limits: tuple[Limit, ...], asked: Mapping[st
         "graph": describe_graph(graph),
         "run": None,
         "limits": asked["limits"],
+        **by_attribute(limits),
         **{name: asked[name] for name in ("gaps", "confidence", "utility", "population", "methods", "seed")},
         "chosen": None,
         "refused": None,
@@ -123,6 +125,12 @@ def decide(trials: Sequence[Trial], limits: tuple[Limit, ...], asked: Mapping[st
     return Tuning(document, model, certified, evaluations)
 
 
+def by_attribute(limits: Sequence[Limit]) -> dict[str, list[str]]:
+    """For JSON: the attributes between whose groups gaps are compared; nothing where there is only one."""
+    names = dict.fromkeys(limit.attribute for limit in limits if limit.attribute is not None)
+    return {"attributes": list(names)} if names else {}
+
+
 def _model(trials: Sequence[Trial], candidates: Candidates, chosen: int) -> Estimator:
     model: Estimator = trials[candidates.trials[chosen]].model
     return model.with_threshold(float(candidates.thresholds[chosen]))
@@ -139,10 +147,11 @@ def _metrics(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _other_choices(candidates: Candidates, limits: tuple[Limit, ...], confidence: float) -> list[dict[str, Any]]:
-    """What the rule would take at other limits, the same for every gap."""
+    """What the rule would take at other limits, the same for every gap and attribute."""
     rows = []
     for value in OTHER_LIMITS:
-        chosen = candidates.choose([Limit(limit.gap, value) for limit in limits], confidence, exact=False).chosen
+        others = [replace(limit, limit=value) for limit in limits]
+        chosen = candidates.choose(others, confidence, exact=False).chosen
         utility = None if chosen is None else float(candidates.val_utility[chosen])
         rows.append({"limit": value, "candidate": chosen, "utility": utility})
     return rows
@@ -156,7 +165,7 @@ def _refusal(
     places: Mapping[int, int],
 ) -> dict[str, Any]:
     """Why there is no model, what was nearest, and what would help."""
-    rows = [candidates.holdout.certifying(label) for label in candidates.conditions]
+    rows = [candidates.by[attribute].certifying(label) for attribute, label in candidates.conditions]
     at_hand = len(np.unique(np.concatenate(rows)))
     asked = min((float(test.limit.limit or 0) for tests in choice.tested[:1] for test in tests), default=0.0)
     certifiable = next((row["limit"] for row in others if row["candidate"] is not None and row["limit"] > asked), None)
@@ -169,7 +178,7 @@ def _refusal(
     reason = (
         f"No model could be certified. The surest candidate's {failed.limit.words} is {100 * failed.estimate:.1f} "
         f"points on {failed.nodes:,} certification nodes: that it is at most {limit:g} points is not certain enough "
-        f"(p = {failed.p_value:.3f}, {1 - confidence:.3g} is needed)."
+        f"(p = {failed.p_value:.3f}, {1 - confidence:.3g} is needed).{_smallest(failed, candidates)}"
     )
     needed = candidates.nodes_needed(tests, confidence)
     if needed is not None:
@@ -181,6 +190,7 @@ def _refusal(
             f" With the nodes at hand a limit of {100 * certifiable:g} points would have been kept; to take it now, "
             "after looking, is not covered."
         )
+    reason += _without_combinations(failed, tests, candidates.holdout.graph, 1 - confidence)
     refusal = {
         "nearest": {"candidate": places.get(nearest), "limits": [as_json(test, confidence) for test in tests]},
         "certifiable": certifiable,
@@ -188,6 +198,30 @@ def _refusal(
         "nodes_needed": needed,
     }
     return {"refused": reason, "refusal": refusal}
+
+
+def _smallest(test: Tested, candidates: Candidates) -> str:
+    """Of several attributes: the group or combination with the fewest nodes, which decides how sure a test can be."""
+    if test.limit.attribute is None:
+        return ""
+    graph = candidates.by[test.limit.attribute].graph
+    present = [name for name, size in graph.group_sizes.items() if size]
+    samples = min(test.samples, key=lambda each: min(sample.nodes for sample in each))
+    fewest = min(range(len(samples)), key=lambda place: samples[place].nodes)
+    return f" The smallest group, '{present[fewest]}', has {samples[fewest].nodes:,} of them."
+
+
+def _without_combinations(failed: Tested, tests: Sequence[Tested], graph: NodeGraph, level: float) -> str:
+    """What is left where only the combinations fail."""
+    if failed.limit.attribute is None or failed.limit.attribute != graph.sensitive_name:
+        return ""
+    others = [test for test in tests if test.limit.attribute != graph.sensitive_name]
+    if not others or any(test.p_value > level for test in others):
+        return ""
+    return (
+        " Each attribute alone kept its limit: it is their combinations that fail. Limits by attribute, without "
+        f"'{graph.sensitive_name}', ask for less; to take them now, after looking, is not covered."
+    )
 
 
 def _no_nearest(certifiable: float | None, at_hand: int) -> dict[str, Any]:

@@ -10,18 +10,23 @@ So a fitted model says nothing about which nodes certify it, and they are a rand
 
 Statistical parity needs no labels: unlabelled nodes certify it too. They may differ from labelled ones, so that all
 kinds (label 0, label 1, none) take part in the proportions of the whole graph, and no more than that.
+
+With several sensitive attributes one division serves all of them. A node whose race is known and whose sex is not may
+certify a limit by race: `Holdout.by` leaves out what an attribute does not know, which needs no further draw.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from fairview.data.graph import NodeGraph
-from fairview.errors import InputError
+from fairview.errors import InputError, Problems
 from fairview.groups import UNKNOWN
+from fairview.methods.contract import grouped_nodes
 from fairview.metrics.gap_test import Sample
 from fairview.tuning.limits import CONDITIONS, Limit
 
@@ -55,10 +60,27 @@ class Holdout:
     labelled: Rows
     unseen: Rows
 
+    def by(self, attribute: str | None) -> Holdout:
+        """The same division with one attribute alone, or with the combinations of all as if they were one.
+
+        Args:
+            attribute: its name; None where there is only one.
+        """
+        if attribute is None:
+            return self
+        graph, design = (each.attribute(attribute) for each in (self.graph, self.design))
+        if graph.several:
+            graph, design = (each.with_attributes([each.crossed]) for each in (graph, design))
+        known = graph.sensitive != UNKNOWN
+        rows = {
+            name: each[known[each]] for name in ("everybody", "labelled", "unseen") if len(each := getattr(self, name))
+        }
+        return replace(self, graph=graph, design=design, **rows)
+
     @property
     def learning(self) -> Rows:
         """Nodes with a known group that a fit may see, and the tuning nodes."""
-        return np.flatnonzero(self.design.sensitive != UNKNOWN)
+        return np.flatnonzero(grouped_nodes(self.design))
 
     def certifying(self, label: int | None) -> Rows:
         """The nodes that a test looks at: everybody, or those with a label."""
@@ -67,13 +89,13 @@ class Holdout:
     @property
     def unlabelled_left_out(self) -> int:
         """Nodes without a label that no certification node stands for: none of them could be held out."""
-        unlabelled = ~self.graph.labelled & (self.graph.sensitive != UNKNOWN)
+        unlabelled = ~self.graph.labelled & grouped_nodes(self.graph)
         return 0 if unlabelled[self.everybody].any() else int(unlabelled.sum())
 
     def nodes(self) -> dict[str, int]:
         """How many nodes have which part."""
         train = self.design.split("train") & self.design.labelled
-        penalty = (self.design.sensitive != UNKNOWN) & ~self.design.split("val")
+        penalty = grouped_nodes(self.design) & ~self.design.split("val")
         test = self.graph.splits.get("test", np.zeros(self.graph.num_nodes, dtype=np.bool_))
         parts = {"train": train, "penalty": penalty}
         counts = {name: int(mask.sum()) for name, mask in parts.items()}
@@ -105,7 +127,7 @@ def hold_out(graph: NodeGraph, *, seed: int) -> Holdout:
         InputError: there are no nodes that could certify anything.
     """
     draw = np.random.default_rng([seed, 29])
-    known = graph.sensitive != UNKNOWN
+    known = grouped_nodes(graph)
     val = np.flatnonzero(graph.split("val") & graph.labelled)
     tuning_mask = np.zeros(graph.num_nodes, dtype=np.bool_)
     tuning_mask[val[_share(graph, val, TUNING_SHARE, draw)]] = True
@@ -130,25 +152,85 @@ def hold_out(graph: NodeGraph, *, seed: int) -> Holdout:
     )
 
 
-def check_certifiable(holdout: Holdout, limits: tuple[Limit, ...]) -> None:
-    """Both labels need nodes that rank, and every group needs nodes that certify each limit."""
+def check_certifiable(holdout: Holdout, limits: tuple[Limit, ...], level: float) -> None:
+    """Both labels need nodes that rank, and every group needs nodes that certify each limit.
+
+    Args:
+        holdout: the division of the nodes.
+        limits: what is asked for.
+        level: δ of the tests.
+    """
     labels = np.unique(holdout.graph.labels[holdout.tuning])
     if len(labels) < 2:
         raise InputError(
             f"tune: {TUNING_SHARE:.0%} of the val split rank the models, and these {len(holdout.tuning):,} nodes don't "
             "have both labels. Give the val split more nodes."
         )
-    groups = [code for code, size in enumerate(holdout.graph.group_sizes.values()) if size]
     for limit in limits:
+        if limit.attribute is None:
+            _check_each_group(holdout, limit)
+    by_attribute = [limit for limit in limits if limit.attribute is not None]
+    if by_attribute:
+        _check_each_combination(holdout, by_attribute, level)
+
+
+def _check_each_group(holdout: Holdout, limit: Limit) -> None:
+    for label in CONDITIONS[limit.gap]:
+        for name, size in _certifying_sizes(holdout, label).items():
+            if not size:
+                raise InputError(
+                    f"tune: no node{_WHICH[label]} of group '{name}' is left to certify the {limit.words}. Give the "
+                    "val split more nodes of that group."
+                )
+
+
+_WHICH = {None: "", 1: " with a positive label", 0: " with a negative label"}
+
+
+def _certifying_sizes(holdout: Holdout, label: int | None) -> dict[str, int]:
+    """How many nodes of each group certify; groups that the graph has no node of are left out."""
+    graph = holdout.graph
+    found = np.bincount(graph.sensitive[holdout.certifying(label)], minlength=len(graph.groups)).tolist()
+    return {name: size for (name, all_of), size in zip(graph.group_sizes.items(), found, strict=True) if all_of}
+
+
+def _check_each_combination(holdout: Holdout, limits: list[Limit], level: float) -> None:
+    """With several attributes groups multiply, and the smallest decides: all that are too small are told beforehand."""
+    problems = Problems()
+    graph = holdout.graph
+    views = {name: holdout.by(name) for name in dict.fromkeys(limit.attribute for limit in limits)}
+    for limit in limits:
+        least = fewest_nodes(limit.limit, level)
         for label in CONDITIONS[limit.gap]:
-            codes = holdout.graph.sensitive[holdout.certifying(label)]
-            for code in groups:
-                if not (codes == code).any():
-                    which = {None: "", 1: " with a positive label", 0: " with a negative label"}[label]
-                    raise InputError(
-                        f"tune: no node{which} of group '{holdout.graph.groups[code]}' is left to certify the "
-                        f"{limit.words}. Give the val split more nodes of that group."
-                    )
+            for name, size in _certifying_sizes(views[limit.attribute], label).items():
+                if size >= least:
+                    continue
+                nodes = f"{size:,} node{'s' if size != 1 else ''}{_WHICH[label]}" if size else f"no node{_WHICH[label]}"
+                asked = "" if limit.limit is None else f" of {100 * limit.limit:g} points"
+                remedy = "merge groups"
+                if limit.attribute == graph.sensitive_name:
+                    alone = ", ".join(f"'{each.name}': {limit.limit or 0.05:g}" for each in graph.attributes)
+                    remedy += f", or set limits for each attribute, without their combinations: max_gap={{{alone}}}"
+                problems.add(
+                    f"tune: {nodes} of '{name}' can certify the {limit.words}, and a limit{asked} needs at least "
+                    f"{least:,}, whatever the model. Give the val split more of them, {remedy}."
+                )
+    problems.raise_if_any()
+
+
+def fewest_nodes(limit: float | None, level: float) -> int:
+    """Nodes of a group without which no table passes, even if the other group's rate were known exactly.
+
+    Of n nodes without a yes the rate may be as large as 1 - δ^(1/n) or as small as 0: both must be within the limit g
+    of the other rate, so that 1 - δ^(1/n) <= 2 g.
+
+    Example:
+        >>> fewest_nodes(0.05, level=0.05), fewest_nodes(0.2, level=0.05)
+        (29, 6)
+    """
+    if limit is None or 2 * limit >= 1:
+        return 1
+    return max(1, math.ceil(math.log(level) / math.log(1 - 2 * limit)))
 
 
 def _any(masks: dict[str, npt.NDArray[np.bool_]], graph: NodeGraph) -> npt.NDArray[np.bool_]:
@@ -167,7 +249,7 @@ def _share(graph: NodeGraph, rows: Rows, share: float, draw: np.random.Generator
 
 def _in_proportion(graph: NodeGraph, rows: Rows, draw: np.random.Generator) -> Rows:
     """As many of them as have the whole graph's mix of label 0, label 1 and no label."""
-    known = graph.sensitive != UNKNOWN
+    known = grouped_nodes(graph)
     kinds = {label: rows[graph.labels[rows] == label] for label in (UNKNOWN, 0, 1)}
     totals = {label: int(((graph.labels == label) & known).sum()) for label in kinds}
     if not len(kinds[UNKNOWN]):

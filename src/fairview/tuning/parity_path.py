@@ -10,7 +10,7 @@ from typing import Any, Literal
 from fairview.data.stored_links import StoredLinks
 from fairview.methods.parity import Parity
 from fairview.tuning.holdout import Holdout
-from fairview.tuning.limits import Limit
+from fairview.tuning.limits import Limit, limited_attributes
 from fairview.tuning.trials import Trial, finished
 
 BASES: tuple[Literal["splines", "raw"], ...] = ("splines", "raw")
@@ -35,7 +35,9 @@ def parity_path(
         seed: of models with random weights.
         advance: told of each step.
     """
-    weights = [f"{limit.gap}_weight" for limit in limits]
+    weights = list(dict.fromkeys(f"{limit.gap}_weight" for limit in limits))
+    limited = limited_attributes(limits, holdout.graph)
+    between: dict[str, Any] = {} if limited is None else {"penalise": limited}
     zero: dict[str, Any] = dict.fromkeys(
         ("statistical_parity_weight", "equal_opportunity_weight", "equalized_odds_weight"), 0.0
     )
@@ -44,7 +46,7 @@ def parity_path(
     plain: list[Trial] = []
     for basis, hops, l2 in product(BASES, tried, L2):
         start = time.perf_counter()
-        settings: dict[str, Any] = {"basis": basis, "hops": hops, "l2": l2}
+        settings: dict[str, Any] = {"basis": basis, "hops": hops, "l2": l2} | between
         model = Parity(**settings, seed=seed, **zero).fit(holdout.design, prepared=prepared[basis])
         settings |= dict.fromkeys(weights, 0.0)
         seconds = time.perf_counter() - start

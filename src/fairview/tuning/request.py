@@ -33,12 +33,13 @@ def checked_request(
     population: str,
     group_at_prediction: bool,
     seed: Any,
+    attributes: Sequence[str] = (),
 ) -> tuple[tuple[Limit, ...], list[MethodEntry]]:
     """Every problem of the request at once."""
     problems = Problems()
     limits: tuple[Limit, ...] = ()
     with problems.collecting():
-        limits = read_limits(max_gap, gaps)
+        limits = read_limits(max_gap, gaps, attributes)
     with problems.collecting():
         check_confidence(confidence)
     with problems.collecting():
@@ -102,7 +103,7 @@ def _check_method(entry: MethodEntry, group_at_prediction: bool) -> None:
         )
 
 
-def check_graph(graph: NodeGraph, population: str) -> None:
+def check_graph(graph: NodeGraph, population: str, limits: Sequence[Limit] = ()) -> None:
     """A split that chooses and certifies, and groups that are known for most of it."""
     check_trainable(graph)
     links = graph.adjacency
@@ -112,9 +113,14 @@ def check_graph(graph: NodeGraph, population: str) -> None:
             f"Use 'new', or load all of them ({option('rows', links.nodes)})."
         )
     val = graph.split("val") & graph.labelled
-    known = int((graph.sensitive[val] != UNKNOWN).sum())
-    if 2 * known < int(val.sum()):
-        raise InputError(
-            f"tune: the group is known for {known:,} of {int(val.sum()):,} val nodes; a certificate would speak for "
-            "those only, who may differ from the rest. Fill in more groups, or leave the other nodes out."
-        )
+    problems = Problems()
+    for name in dict.fromkeys(limit.attribute for limit in limits) or [None]:
+        codes = (graph if name is None else graph.attribute(name)).sensitive
+        known = int((codes[val] != UNKNOWN).sum())
+        if 2 * known < int(val.sum()):
+            which = "" if name is None else f" by {name}"
+            problems.add(
+                f"tune: the group{which} is known for {known:,} of {int(val.sum()):,} val nodes; a certificate would "
+                "speak for those only, who may differ from the rest. Fill in more groups, or leave the other nodes out."
+            )
+    problems.raise_if_any()

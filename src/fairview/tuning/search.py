@@ -19,12 +19,13 @@ from typing import Any
 import numpy as np
 import optuna
 
+from fairview.data.graph import NodeGraph
 from fairview.errors import FairviewError, in_one_line
 from fairview.methods.encoder_spec import Encoder, encoder_entry, unfitted
 from fairview.methods.registry import METHODS, MethodEntry
 from fairview.tuning.choice import Candidates
 from fairview.tuning.holdout import Holdout
-from fairview.tuning.limits import Limit
+from fairview.tuning.limits import Limit, limited_attributes
 from fairview.tuning.trials import Failure, Trial, fit_trial, load_trial, save_trial
 from fairview.workers import Death, spread
 
@@ -114,12 +115,9 @@ class Search:
 
     def add(self, trial: Trial) -> None:
         """Take a trial of a path: kept on disk, and told to the study of its method."""
-        choices = {
-            name: optuna.distributions.CategoricalDistribution([value]) for name, value in trial.settings.items()
-        }
-        frozen = optuna.trial.create_trial(
-            params=dict(trial.settings), distributions=choices, values=self.objectives(trial)
-        )
+        params = {name: value for name, value in trial.settings.items() if not isinstance(value, list)}
+        choices = {name: optuna.distributions.CategoricalDistribution([value]) for name, value in params.items()}
+        frozen = optuna.trial.create_trial(params=params, distributions=choices, values=self.objectives(trial))
         self.study(trial.method).add_trial(frozen)
         self._keep(trial)
 
@@ -153,7 +151,7 @@ class Search:
         tried = self._tried.setdefault(entry.name, {})
         for trial in proposed:
             proposal = {name: trial.suggest_categorical(name, values) for name, values in space.items()}
-            settings = aimed_at(self.limits, entry, proposal)
+            settings = aimed_at(self.limits, entry, proposal, self.holdout.graph)
             keys.append(repr(settings))
             if keys[-1] in tried or keys[-1] in tasks:
                 continue
@@ -206,7 +204,7 @@ class Search:
         )
         utility = candidates.tuning_utility
         best = int(np.nanargmax(utility)) if not np.isnan(utility).all() else 0
-        rates = [candidates.expected_rates[label][best] for label in candidates.conditions]
+        rates = [candidates.expected_rates[condition][best] for condition in candidates.conditions]
         gap = max((float(np.nanmax(each) - np.nanmin(each)) for each in rates if not np.isnan(each).all()), default=1.0)
         return float(np.nan_to_num(utility[best])), gap
 
@@ -250,13 +248,18 @@ def search_space(entry: MethodEntry, encoders: Sequence[Encoder]) -> dict[str, l
     return space
 
 
-def aimed_at(limits: Sequence[Limit], entry: MethodEntry, proposal: Mapping[str, Any]) -> dict[str, Any]:
+def aimed_at(
+    limits: Sequence[Limit], entry: MethodEntry, proposal: Mapping[str, Any], graph: NodeGraph
+) -> dict[str, Any]:
     """The settings that hold down the gaps that have a limit.
 
-    Search spaces speak of statistical parity: its weight becomes that of each gap, and a method that works on one gap
-    at a time (`gap`, `constraint`) is told the first.
+    Search spaces speak of statistical parity: its weight becomes that of each gap, between the groups of the attributes
+    that have a limit, and a method that works on one gap at a time (`gap`, `constraint`) is told the first.
     """
     settings, gaps = dict(proposal), [limit.gap for limit in limits]
+    limited = limited_attributes(limits, graph)
+    if limited is not None and "penalise" in entry.parameters and "statistical_parity_weight" in settings:
+        settings["penalise"] = limited
     if "statistical_parity_weight" in settings:
         weight = settings.pop("statistical_parity_weight")
         settings |= {f"{gap}_weight": weight for gap in gaps}

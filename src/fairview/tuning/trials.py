@@ -52,7 +52,8 @@ class Trial:
     def label(self) -> str:
         """For a table or a chart: the method, its weights, then what else was varied."""
         weights = {word: self.settings[name] for name, word in _WEIGHTS.items() if name in self.settings}
-        rest = {name.replace("_", " "): value for name, value in self.settings.items() if name not in _WEIGHTS}
+        told = _WEIGHTS.keys() | {"penalise"}  # the same for all trials
+        rest = {name.replace("_", " "): value for name, value in self.settings.items() if name not in told}
         penalised = self.method == "vanilla" and any(weights.values())
         head = "Penalised model" if penalised else resolve_method(self.method).label
         return ", ".join([head, *(_setting(*pair) for pair in (weights | rest).items())])
@@ -101,7 +102,7 @@ def finished(
             f"predict_proba: no probabilities of shape ({holdout.graph.num_nodes}, 2): one row per node, negative and "
             "positive class."
         )
-    return Trial(method, dict(settings), model, found[:, 1], seconds)
+    return Trial(method, _listed(settings), model, found[:, 1], seconds)
 
 
 # --- on disk ----------------------------------------------------------------------------------------------------------
@@ -151,7 +152,7 @@ def load_trial(folder: Path, method: str, settings: Mapping[str, Any], holdout: 
         return None
     if model.facts().graph_sha256 != holdout.graph.sha256:
         return None
-    return Trial(method, dict(settings), model, scores, seconds)
+    return Trial(method, _listed(settings), model, scores, seconds)
 
 
 def _read_scores(path: Path, nodes: int) -> npt.NDArray[np.float64]:
@@ -182,6 +183,11 @@ class Failure:
     @classmethod
     def of(cls, error: FairviewError, method: str, settings: Mapping[str, Any]) -> Failure:
         return cls(method, dict(settings), in_one_line(error))
+
+
+def _listed(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """As JSON has them, which has no tuples."""
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}
 
 
 def _sha256(path: Path) -> str:

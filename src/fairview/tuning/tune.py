@@ -29,9 +29,10 @@ from fairview.methods.registry import MethodEntry
 from fairview.progress import track_live
 from fairview.propagation.folder import Propagated
 from fairview.propagation.sampling import uniform_sample
-from fairview.tuning.decision import decide
+from fairview.tuning.decision import by_attribute, decide
 from fairview.tuning.folder import begin, check_outputs, check_undecided, write_chosen, write_decision
 from fairview.tuning.holdout import check_certifiable, hold_out
+from fairview.tuning.limits import names_of_attributes
 from fairview.tuning.parity_path import STEPS, parity_path
 from fairview.tuning.request import check_graph, checked_request, encoders_for
 from fairview.tuning.search import Budget, Search, quiet_optuna
@@ -49,7 +50,7 @@ Notice = Callable[[int, int, str], None]
 def tune(
     graph: NodeGraph | Propagated,
     *,
-    max_gap: float | Mapping[str, float] | None = None,
+    max_gap: float | Mapping[str, float | Mapping[str, float]] | None = None,
     gaps: Sequence[str] | str | None = None,
     confidence: float = 0.95,
     utility: str = "balanced_accuracy",
@@ -77,7 +78,10 @@ def tune(
         graph: with the splits `train` and `val`; without any, a stratified split is drawn. Of a propagated folder that
             is too large, nodes are drawn uniformly from all.
         max_gap: the largest gap that is accepted, a fraction: 0.05 is 5 points. A mapping has a limit for each gap.
-            None chooses no model by a limit: the frontier is shown, and its knee is taken.
+            None chooses no model by a limit: the frontier is shown, and its knee is taken. With several sensitive
+            attributes one limit is for the groups of each and for the combinations of their groups; a mapping may
+            have limits by attribute instead, `{"race": 0.05, "sex": 0.1}`, where `"race & sex"` stands for the
+            combinations, and each may have limits by gap, `{"race": {"equal_opportunity": 0.05}}`.
         gaps: `statistical_parity` (default), `equal_opportunity`, `equalized_odds`; all must keep the limit.
         confidence: of the certificate.
         utility: what is to be large: `balanced_accuracy`, `auc`, `accuracy` or `f1`.
@@ -127,14 +131,16 @@ def tune(
         population,
         group_at_prediction,
         seed,
+        names_of_attributes(graph),
     )
     graph, split_notes = with_default_split(graph)
-    check_graph(graph, population)
+    check_graph(graph, population, limits)
     holdout = hold_out(graph, seed=seed)
-    check_certifiable(holdout, limits)
+    check_certifiable(holdout, limits, 1 - confidence)
     asked = {
-        "limits": [{"gap": limit.gap, "limit": limit.limit} for limit in limits if limit.limit is not None],
-        "gaps": [limit.gap for limit in limits],
+        "limits": [limit.to_dict() for limit in limits if limit.limit is not None],
+        **by_attribute(limits),
+        "gaps": list(dict.fromkeys(limit.gap for limit in limits)),
         "confidence": confidence,
         "utility": utility,
         "methods": [entry.name for entry in entries],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,16 @@ if TYPE_CHECKING:
 
 VERSION = 1
 """Of tune.json and study.json."""
+
+
+def limit_name(limit: Mapping[str, Any]) -> str:
+    """A limit of a document in a table or a line: its gap, and with several attributes between whose groups.
+
+    Example:
+        >>> limit_name({"gap": "statistical_parity", "attribute": "race"}), limit_name({"gap": "equal_opportunity"})
+        ('statistical_parity by race', 'equal_opportunity')
+    """
+    return f"{limit['gap']} by {limit['attribute']}" if "attribute" in limit else str(limit["gap"])
 
 
 class RefusedError(FairviewError):
@@ -95,7 +106,7 @@ class Tuning:
             return "\n".join([*lines, f"  refused: {document['refused']}"])
         lines.append(f"  chosen: {chosen['label']}, threshold {chosen['threshold']:.3f}")
         lines += [
-            f"  {limit['gap']}: observed {limit['estimate']:.3f}, at most {limit['limit']:g} with confidence "
+            f"  {limit_name(limit)}: observed {limit['estimate']:.3f}, at most {limit['limit']:g} with confidence "
             f"{limit['confidence']:g} (p = {limit['p_value']:.4f}, {limit['nodes']:,} nodes)"
             for limit in chosen["limits"]
         ]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fairview import notebook
 from fairview.metrics.registry import METRICS
+from fairview.tuning.tuning import limit_name
 
 if TYPE_CHECKING:
     from fairview.tuning.tuning import Tuning
@@ -17,7 +18,14 @@ def tuning_html(tuning: Tuning) -> str:
     shown = [name for name, entry in METRICS.items() if entry.in_tables]
     heads = ["gap", "limit", "observed", "upper bound", "p-value", "nodes"]
     tests = [
-        [row["gap"].replace("_", " "), row["limit"], row["estimate"], row["upper_bound"], row["p_value"], row["nodes"]]
+        [
+            limit_name(row).replace("_", " "),
+            row["limit"],
+            row["estimate"],
+            row["upper_bound"],
+            row["p_value"],
+            row["nodes"],
+        ]
         for row in (chosen or {}).get("limits", [])
     ]
     frontier = [
