@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 
 import fairview as fv
 from fairview.data.adjacency import Adjacency
+from fairview.data.link_kinds import LinkKinds
 from fairview.nn.encoders import Encoder, EncoderSpec
 from fairview.nn.inputs import GraphInputs
 from fairview.nn.losses import discriminator_loss, generator_loss
@@ -42,6 +44,9 @@ SPECS = {
     "sign": {"kind": "sign"},
     "sign-1": {"kind": "sign", "depth": 1},
     "sign-mean-3": {"kind": "sign", "operator": "mean", "depth": 3, "self_loops": 0.0},
+    "gcn-kinds": {"kind": "gcn", "kinds": ("a", "b")},
+    "gcn-mean-kinds": {"kind": "gcn", "operator": "mean", "kinds": ("a", "b")},
+    "gin-kinds": {"kind": "gin", "kinds": ("a", "b"), "self_loops": 2.0},
 }
 
 
@@ -51,10 +56,18 @@ def features(nodes: int, seed: int = 0) -> np.ndarray:
     return (x + np.array([0, 1, -2, 5, 0, 1])) * [1, 1, 10, 0.1, 1, 3]
 
 
+def in_kinds(adjacency: Adjacency, names: tuple[str, ...]) -> Adjacency:
+    """The same links, each of some kind, the same both ways."""
+    codes = (adjacency.sources + adjacency.indices) % len(names)
+    return dataclasses.replace(adjacency, kinds=LinkKinds(names, codes.astype(np.int16)))
+
+
 def inputs_for(
     spec: dict[str, Any], x: np.ndarray, adjacency: Adjacency, dtype: torch.dtype = torch.float64
 ) -> GraphInputs:
     made = EncoderSpec(**spec)
+    if made.kinds is not None:
+        adjacency = in_kinds(adjacency, made.kinds)
     return GraphInputs(x, adjacency, made.propagation, blocks=made.blocks, dtype=dtype)
 
 
@@ -178,7 +191,7 @@ def test_collapsed_equals_general_on_directed_and_weighted_links(
     assert_equal_paths(*sides, script=[True, False], tolerance=1e-10)
 
 
-@pytest.mark.parametrize("name", ["mlp", "gcn", "gin", "gin-two-loops", "sage-2", "sign"])
+@pytest.mark.parametrize("name", ["mlp", "gcn", "gin", "gin-two-loops", "sage-2", "sign", "gcn-kinds"])
 def test_collapsed_equals_general_on_german(name: str) -> None:
     """Unscaled features: sums of 10^6 beside zeros and ones."""
     graph = fv.load_dataset("german")
@@ -274,7 +287,7 @@ def loss_and_gradients(side: Side, path: Any, rows: np.ndarray, groups: Tensor, 
     return torch.cat([loss.detach().reshape(1), *pieces])
 
 
-@pytest.mark.parametrize("name", ["mlp", "gcn", "gin", "sage-2", "sign"])
+@pytest.mark.parametrize("name", ["mlp", "gcn", "gin", "sage-2", "sign", "gcn-kinds", "gin-kinds"])
 def test_a_sampled_loss_is_unbiased_node_by_node(name: str, links: Callable[..., Adjacency]) -> None:
     """The expectation over samples of one node is the mean over all nodes, exactly: BatchNorm sees all of them."""
     spec = SPECS[name] | {"dropout": 0.0}

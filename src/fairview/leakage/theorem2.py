@@ -144,6 +144,8 @@ def theorem2(model: object, graph: NodeGraph) -> Theorem2:
         return Theorem2(
             applies=False, reason=f"The encoder has {encoder.spec.layers} layers; the theorem is about one."
         )
+    if encoder.spec.kinds is not None:
+        return Theorem2(applies=False, reason="Each kind of links has its own weight; the theorem is about all alike.")
     present = [code for code, size in enumerate(graph.group_sizes.values()) if size]
     if len(present) != 2:
         return Theorem2(applies=False, reason=f"The theorem is about two groups; here are {len(present)}.")

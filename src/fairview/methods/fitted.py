@@ -18,6 +18,7 @@ from fairview.methods.contract import seen_by
 from fairview.methods.estimator import require_like
 from fairview.nn.encoders import Encoder, EncoderSpec, ForeignEncoder
 from fairview.nn.inputs import GraphInputs
+from fairview.nn.joint_mask import JointMask
 from fairview.nn.mask import ChannelMask
 from fairview.nn.paths import choose_path
 from fairview.propagation.blocks import Blocks
@@ -122,16 +123,24 @@ class Fitted:
 
 def encoder_modules(method: Any, tensors: State, channels: int) -> dict[str, nn.Module]:
     """Encoder, channel mask and classifier of a method before its weights are copied into them."""
-    encoder, _, _ = make_encoder(method, channels, seed=0)
+    kinds = method.facts_.link_kinds if method.weighs_links else None
+    encoder, _, _ = make_encoder(method, channels, seed=0, kinds=kinds)
     width = encoder.spec.hidden if isinstance(encoder, Encoder) else tensors["classifier.weight"].shape[1]
     modules: dict[str, nn.Module] = {
         "encoder": encoder,
-        "mask": ChannelMask(channels * encoder.blocks),
+        "mask": blank_mask(method, encoder, channels),
         "classifier": nn.Linear(width, 1),
     }
     for module in modules.values():
         module.to(getattr(torch, method.precision))
     return modules
+
+
+def blank_mask(method: Any, encoder: Encoder | ForeignEncoder, channels: int, **settings: Any) -> ChannelMask:
+    """The mask over the columns of an encoder: of channels, of channels at each hop, or of channels and kinds."""
+    if isinstance(encoder, Encoder) and encoder.spec.kinds is not None:
+        return JointMask(channels, encoder.blocks, mask_channels=method.feature_masks, **settings)
+    return ChannelMask(channels * encoder.blocks, **settings)
 
 
 def second_head(method: Any, tensors: State, name: str) -> dict[str, nn.Module]:
@@ -141,7 +150,7 @@ def second_head(method: Any, tensors: State, name: str) -> dict[str, nn.Module]:
 
 
 def make_encoder(
-    method: Any, channels: int, seed: int
+    method: Any, channels: int, seed: int, kinds: tuple[str, ...] | None = None
 ) -> tuple[Encoder | ForeignEncoder, Operator | None, Blocks | None]:
     """The encoder that the parameters describe, or a copy of the user's own, its operator, and its blocks."""
     if isinstance(method.encoder, nn.Module):
@@ -153,5 +162,6 @@ def make_encoder(
         hidden=method.hidden,
         depth=method.depth,
         dropout=float(method.dropout),
+        kinds=kinds,
     )
     return spec.build(channels, seed), spec.propagation, spec.blocks

@@ -127,7 +127,7 @@ class NetworkMethod(Estimator):
             )
             progress = loop.run(network, progress)
         self.fitted_ = network.fitted(progress.best)
-        self.facts_ = Facts.of(graph, network.channels)
+        self.facts_ = self.facts_of(graph, network.channels)
         self.history_, self.best_epoch_ = progress.history, progress.best_epoch
         self.selection_notes_, self.interrupted_ = progress.left_out, progress.interrupted
         self.notes_ = (*notes, *network.notes)
@@ -136,6 +136,15 @@ class NetworkMethod(Estimator):
         if self.interrupted_:
             warn(f"{type(self).__name__}: interrupted after {len(self.history_)} of {self.epochs} epochs.")
         return self
+
+    def facts_of(self, graph: NodeGraph, channels: tuple[str, ...]) -> Facts:
+        """What a model that was fitted on this graph remembers of it."""
+        return Facts.of(graph, channels)
+
+    @property
+    def weighs_links(self) -> bool:
+        """Whether each kind of links has a weight of its own."""
+        return False
 
     def _rule(self, network: Network) -> Rule:  # noqa: ARG002 - a subclass may look at it
         """Which epoch is kept."""
@@ -194,7 +203,7 @@ class NetworkMethod(Estimator):
         """Probabilities of the negative and the positive class, (n, 2), for any graph with the same channels."""
         self._check_links(graph)
         with torch_threads(self.thread_count(graph)):
-            positive = self.fitted_.scores(graph, self.facts_.channels)
+            positive = self.fitted_.scores(self._seen(graph), self.facts_.channels)
         if wrong := int(np.isnan(positive).sum()):
             reason = "the features are far beyond those of the training, or the model is broken"
             raise InputError(f"predict: {wrong:,} of {len(positive):,} scores are not a number; {reason}.")
@@ -204,7 +213,11 @@ class NetworkMethod(Estimator):
         """What the heads see of each node, (n, hidden), the mean over the views."""
         self._check_links(graph)
         with torch_threads(self.thread_count(graph)):
-            return self.fitted_.representations(graph, self.facts_.channels)
+            return self.fitted_.representations(self._seen(graph), self.facts_.channels)
+
+    def _seen(self, graph: NodeGraph) -> NodeGraph:
+        """The graph as the fitted encoder sees it; a subclass may look at its links in another way."""
+        return graph
 
     def _check_links(self, graph: NodeGraph) -> None:
         require_fitted(self)
@@ -218,7 +231,7 @@ class NetworkMethod(Estimator):
         """
         require_fitted(self)
         mean = self.fitted_.evaluation_masks.mean(dim=0).cpu().numpy()
-        inputs = self.fitted_.inputs(graph, self.facts_.channels)
+        inputs = self.fitted_.inputs(self._seen(graph), self.facts_.channels)
         if inputs.blocks is not None:
             return graph.with_features(inputs.propagated.cpu().numpy() * mean, self.columns_)
         return graph.with_features(features_like(graph, self.facts_.channels) * mean, self.facts_.channels)

@@ -18,12 +18,15 @@ from typing import Any, Literal, get_args
 import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
+from torch.nn import functional
 
 from fairview.errors import InputError
 from fairview.nn.convolutions import Convolution, GCNLayer, GINLayer, SAGELayer
 from fairview.nn.dropout import DropoutSource
 from fairview.nn.inputs import GraphInputs
+from fairview.nn.mask import across_blocks
 from fairview.propagation.blocks import Blocks, Hops
+from fairview.propagation.kinds import Kinds
 from fairview.propagation.operators import Operator, OperatorKind
 
 EncoderKind = Literal["mlp", "gcn", "gin", "sage", "sign"]
@@ -42,6 +45,7 @@ class EncoderSpec(BaseModel):
         hidden: width of every layer.
         depth: number of layers; one, but two for SAGE. Of SIGN, which has one layer, the hops; two.
         dropout: rate between layers.
+        kinds: of the links, each with a weight of its own, for one layer of GCN or GIN; None: all links count alike.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -52,6 +56,7 @@ class EncoderSpec(BaseModel):
     hidden: int = Field(default=16, ge=1)
     depth: int | None = Field(default=None, ge=1)
     dropout: float = Field(default=0.5, ge=0.0, lt=1.0)
+    kinds: tuple[str, ...] | None = None
 
     @property
     def layers(self) -> int:
@@ -70,6 +75,8 @@ class EncoderSpec(BaseModel):
     @property
     def blocks(self) -> Blocks | None:
         """What stands side by side in front of the layer; None for encoders that have S X alone, or nothing."""
+        if self.kinds is not None and self.propagation is not None:
+            return Kinds(operator=self.propagation, names=self.kinds)
         if self.kind != "sign" or self.propagation is None:
             return None
         return Hops(operator=self.propagation, hops=self.depth or 2)
@@ -91,6 +98,33 @@ class Encoder(nn.Module, ABC):
         super().__init__()
         self.spec = spec
         self.dropout = DropoutSource(spec.dropout)
+
+    def weigh_kinds(self) -> None:
+        """Add the weights of the kinds of links, if there are some.
+
+        Behind the layers, whose weights then lie in memory as without kinds: sums over them are rounded alike in a
+        model that is read from a file.
+        """
+        if self.spec.kinds is not None:
+            self.kinds = KindWeights(len(self.spec.kinds) + 1)
+            self.gather = Convolution("SimpleConv", aggr="sum")
+
+    @property
+    def link_weights(self) -> Tensor:
+        """a_t of each kind of links, that of the self-loops last, (kinds,): above 0, and 1 at the start."""
+        weights: Tensor = self.kinds()
+        return weights
+
+    @property
+    def column_weights(self) -> Tensor:
+        """The first layer as one matrix over all columns, (hidden, columns): of kinds [a_1 W | ... | a_T W]."""
+        weight = self.first_weights[0]
+        return weight if self.spec.kinds is None else across_blocks(weight, self.link_weights)
+
+    def gathered(self, x: Tensor, inputs: GraphInputs) -> Tensor:
+        """Σ a_t S_t x_t, the messages of each kind of links by themselves: (n, T d) -> (n, d)."""
+        parts = zip(self.link_weights, x.chunk(self.blocks, dim=1), inputs.edges_by_kind, strict=True)
+        return torch.stack([weight * self.gather(part, *edges) for weight, part, edges in parts]).sum(dim=0)
 
     @property
     def blocks(self) -> int:
@@ -114,6 +148,18 @@ class Encoder(nn.Module, ABC):
         """ReLU, a norm if there is one, and dropout: between two layers."""
         h = torch.relu(h) if norm is None else norm(torch.relu(h))
         return h * self.dropout.draw(h) if self.training and self.dropout.rate else h
+
+
+class KindWeights(nn.Module):
+    """A weight for each kind of links, above 0: the exponential of what is learnt."""
+
+    def __init__(self, kinds: int) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.zeros(kinds))
+
+    def forward(self) -> Tensor:
+        """(kinds,), all 1 at the start."""
+        return self.scale.exp()
 
 
 class MLPEncoder(Encoder):
@@ -142,8 +188,11 @@ class GCNEncoder(Encoder):
         widths = [channels] + [spec.hidden] * spec.layers
         # S carries the normalisation and the self-loops already, which is what `cached=True` would keep
         self.layers = nn.ModuleList(GCNLayer(*pair) for pair in pairwise(widths))
+        self.weigh_kinds()
 
     def forward(self, x: Tensor, inputs: GraphInputs) -> Tensor:
+        if self.spec.kinds is not None:
+            return functional.linear(self.gathered(x, inputs), self.layer(0).lin.weight, self.layer(0).bias)
         for depth, layer in enumerate(self.layers):
             x = layer(self.between(x) if depth else x, *inputs.weighted_edges)
         return x
@@ -165,8 +214,12 @@ class GINEncoder(Encoder):
             GINLayer(block, eps=spec.self_loops - 1) if self.sums else block for block in blocks
         )
         self.aggregate = Convolution("SimpleConv", aggr="sum")
+        self.weigh_kinds()
 
     def forward(self, x: Tensor, inputs: GraphInputs) -> Tensor:
+        if self.spec.kinds is not None:
+            hidden: Tensor = self._block(self.gathered(x, inputs))
+            return hidden
         for depth, layer in enumerate(self.layers):
             x = self.between(x) if depth else x
             if self.sums and not inputs.weighted:

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 import torch
+from scipy import sparse
 from torch import Tensor
 
 from fairview.data.adjacency import Adjacency
@@ -14,6 +15,7 @@ from fairview.data.graph import NodeGraph
 from fairview.data.stored_links import StoredLinks
 from fairview.nn.sparse import SparseMatrix
 from fairview.propagation.blocks import Blocks
+from fairview.propagation.kinds import Kinds
 from fairview.propagation.operators import Operator, propagate
 
 
@@ -120,9 +122,19 @@ class GraphInputs:
         """S in PyG's form: index and weight of every non-zero entry, self-loops included."""
         if self.operator is None:
             raise ValueError("an encoder without an operator has no edges")
-        s = self.operator.matrix(self.adjacency).tocoo()
-        index = torch.from_numpy(np.stack([s.coords[1], s.coords[0]]).astype(np.int64)).to(self.device)
-        return index, self._tensor(s.data)
+        return self._entries(self.operator.matrix(self.adjacency))
+
+    @cached_property
+    def edges_by_kind(self) -> list[tuple[Tensor, Tensor]]:
+        """S_1, S_2, ... in the same form, one for each kind of links."""
+        if not isinstance(self.blocks, Kinds):
+            raise ValueError("an encoder without kinds of links has no edges by kind")
+        return [self._entries(part) for part in self.blocks.matrices(self.adjacency)]
+
+    def _entries(self, matrix: sparse.csr_array) -> tuple[Tensor, Tensor]:
+        entries = matrix.tocoo()
+        index = torch.from_numpy(np.stack([entries.coords[1], entries.coords[0]]).astype(np.int64)).to(self.device)
+        return index, self._tensor(entries.data)
 
     def _tensor(self, array: np.ndarray) -> Tensor:
         return torch.tensor(array, dtype=self.dtype, device=self.device)

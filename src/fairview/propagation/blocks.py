@@ -34,8 +34,8 @@ class Blocks(Protocol):
         ...
 
 
-def column_name(channel: str, hop: int) -> str:
-    """The column of a channel after some hops.
+def column_name(channel: str, hop: int | str) -> str:
+    """The column of a channel after some hops, or as a kind of links brings it.
 
     Example:
         >>> column_name("age", 2)
