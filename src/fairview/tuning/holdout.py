@@ -18,13 +18,14 @@ certify a limit by race: `Holdout.by` leaves out what an attribute does not know
 from __future__ import annotations
 
 import math
+import shlex
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from fairview.data.graph import NodeGraph
-from fairview.errors import InputError, Problems
+from fairview.errors import InputError, Problems, flag, placeholder
 from fairview.groups import UNKNOWN
 from fairview.methods.contract import grouped_nodes
 from fairview.metrics.gap_test import Sample
@@ -208,14 +209,21 @@ def _check_each_combination(holdout: Holdout, limits: list[Limit], level: float)
                 nodes = f"{size:,} node{'s' if size != 1 else ''}{_WHICH[label]}" if size else f"no node{_WHICH[label]}"
                 asked = "" if limit.limit is None else f" of {100 * limit.limit:g} points"
                 remedy = "merge groups"
-                if limit.attribute == graph.sensitive_name:
-                    alone = ", ".join(f"'{each.name}': {limit.limit or 0.05:g}" for each in graph.attributes)
-                    remedy += f", or set limits for each attribute, without their combinations: max_gap={{{alone}}}"
+                if limit.attribute == graph.sensitive_name and limit.limit is not None:
+                    remedy += f", or set limits for each attribute, without their combinations: {_alone(graph, limit)}"
                 problems.add(
                     f"tune: {nodes} of '{name}' can certify the {limit.words}, and a limit{asked} needs at least "
                     f"{least:,}, whatever the model. Give the val split more of them, {remedy}."
                 )
     problems.raise_if_any()
+
+
+def _alone(graph: NodeGraph, limit: Limit) -> str:
+    limits = {each.name: limit.limit for each in graph.attributes}
+    return placeholder(
+        python=f"max_gap={limits}",
+        command_line=" ".join(f"{flag('max_gap')} {shlex.quote(f'{name}={value}')}" for name, value in limits.items()),
+    )
 
 
 def fewest_nodes(limit: float | None, level: float) -> int:
