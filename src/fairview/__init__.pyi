@@ -3,6 +3,7 @@
 from fairview import metrics as metrics
 from fairview import spark as spark
 from fairview._version import __version__ as __version__
+from fairview.attributes import Attribute as Attribute
 from fairview.data.adjacency import Adjacency as Adjacency
 from fairview.data.datasets import dataset_names as dataset_names
 from fairview.data.datasets import fetch_dataset as fetch_dataset

@@ -14,13 +14,6 @@ def plain(text: str) -> str:
     return " ".join(text.replace("│", " ").split())
 
 
-def test_two_sensitive_attributes_are_a_usage_error(run, people):
-    done = run("check", "--nodes", people, "--label", "ok", "--sensitive", "sex", "--sensitive", "age")
-    assert done.code == 2
-    assert "--sensitive is given twice: one attribute is audited at a time." in plain(done.err)
-    assert done.out == ""
-
-
 @pytest.mark.parametrize("twice", [["--label=ok", "--label=ok"], ["--directed", "--directed"], ["--format=json"] * 3])
 def test_any_option_given_twice_is_a_usage_error(run, people, twice):
     done = run("check", "--nodes", people, "--label", "ok", "--sensitive", "sex", *twice)

@@ -26,6 +26,8 @@ def check(tables: options.TableOptions, format: FormatOption = Format.TABLE) -> 
 
         fairview check --nodes people.csv --label repaid --unlabelled unknown --positive yes --sensitive gender
 
+        fairview check --nodes people.csv --edges links.csv --label approved --sensitive race --sensitive sex
+
         fairview check --nodes people.parquet --edges snap.txt.gz --label y --sensitive s --format json
     """
     from fairview.data.summary import summarise
@@ -64,13 +66,20 @@ def print_graph(facts: dict[str, Any]) -> None:
         for place, text in enumerate(facts[title]):
             lines[title if place == 0 else " " * len(lines)] = text
     print_facts(str(facts["source"]), lines)
+    for name, part in {**facts.get("attributes", {}), facts["sensitive"]: facts}.items():
+        _print_groups(name, part, homophily="attributes" in facts)
+
+
+def _print_groups(name: str, facts: dict[str, Any], *, homophily: bool) -> None:
     rows = []
     for group in facts["groups"]:
-        counts = (group[name] for name in ("group", "nodes", "labelled", "positives"))
+        counts = (group[each] for each in ("group", "nodes", "labelled", "positives"))
         rows.append([*counts, percent(group["positive_rate"]), decimal(group["average_degree"], 1)])
-    unknown = f"{facts['sensitive_unknown']:,} nodes of unknown group." if facts["sensitive_unknown"] else ""
+    below = [f"{facts['sensitive_unknown']:,} nodes of unknown group."] if facts["sensitive_unknown"] else []
+    if homophily and facts["homophily"] is not None:
+        below.append(f"{percent(facts['homophily'])} % of the edges join the same group.")
     columns = ["group", "nodes", "labelled", "positive", "positive %", "average degree"]
-    print_table(f"Groups by {facts['sensitive']}", columns, rows, caption=unknown)
+    print_table(f"Groups by {name}", columns, rows, caption="\n".join(below))
 
 
 def _first(names: list[str], limit: int) -> str:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fairview.cli import options
+from fairview.cli.attributes import print_attributes, print_groups
 from fairview.cli.new_tables import new_graph, with_chosen_threshold
-from fairview.cli.output import Format, FormatOption, percent, print_json, print_metrics, print_table, printable
+from fairview.cli.output import Format, FormatOption, print_json, print_metrics, printable
 from fairview.errors import InputError
 
 if TYPE_CHECKING:
@@ -83,10 +84,7 @@ def _print(document: dict[str, Any], source: str, words: str) -> None:
     context = f", {document['context']:,} known ones around them" if document["context"] else ""
     counts = f"{document['labelled']:,} of {document['nodes']:,} nodes are labelled{context}"
     print_metrics(f"{counts}; yes is a score above {document['threshold']:g}", rows)
-    names = ("group", "nodes", "positives", "predicted_positive")
-    rates = ("selection_rate", "true_positive_rate", "false_positive_rate")
-    groups = [[*(group[n] for n in names), *(percent(group[rate]) for rate in rates)] for group in new["groups"]]
-    columns = ["group", "nodes", "positive", "predicted positive", "selection %", "TPR %", "FPR %"]
-    print_table(f"Groups of {source}", columns, groups)
+    print_attributes({source: new})
+    print_groups(f"Groups of {source}", new)
     for note in document["notes"]:
         typer.echo(printable(f"note: {note}"))

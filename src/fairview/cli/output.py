@@ -150,7 +150,7 @@ def print_metrics(title: str, rows: Mapping[str, Evaluation | Mapping[str, Any]]
     from fairview.metrics.registry import METRICS
 
     documents = {name: row.to_dict() if isinstance(row, Evaluation) else row for name, row in rows.items()}
-    cells = [[name, *(_with_interval(document, metric) for metric in METRICS)] for name, document in documents.items()]
+    cells = [[name, *(with_interval(document, metric) for metric in METRICS)] for name, document in documents.items()]
     reasons = {
         f"{name}: {METRICS[metric].short} is undefined: {reason}.": None
         for name, document in documents.items()
@@ -168,7 +168,8 @@ def print_metrics(title: str, rows: Mapping[str, Evaluation | Mapping[str, Any]]
     print_table(title, columns, cells, caption="\n".join([caption, *reasons]))
 
 
-def _with_interval(document: Mapping[str, Any], metric: str) -> str:
+def with_interval(document: Mapping[str, Any], metric: str) -> str:
+    """A metric in percent, its interval below if there is one."""
     value, interval = percent(document.get(metric)), document.get("intervals", {}).get(metric)
     return value if interval is None else f"{value}\n{100 * interval['low']:.1f}-{100 * interval['high']:.1f}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fairview.cli import options
+from fairview.cli.attributes import print_attributes
 from fairview.cli.folders import graph_to_train_on, sampled_adversary
 from fairview.cli.interrupts import terminable
 from fairview.cli.output import Format, FormatOption, metric_columns, percent, print_json, print_table, printable
@@ -311,12 +312,13 @@ def _print_result(words: str, graph: NodeGraph, result: dict[str, Any], *, sever
     need = ["The model needs each node's sensitive group at prediction."] if result["group_at_prediction"] else []
     caption = "\n".join(["Percent. Gaps: 0 means equal.", *need, *result["notes"]])
     print_table(str(graph.provenance.source), ["split", "method", *columns.values()], rows, caption=caption)
+    print_attributes(result["metrics"], _mean_and_std if several else None)
     epoch = f"; epoch {result['best_epoch']} of {result['epochs']} kept" if result.get("best_epoch") else ""
     typer.echo(f"{result['run']}  ({result['seconds'].get('train', 0.0):.1f} s of training{epoch})")
     if "report" in result:
         typer.echo(f"report: {result['report']}")
 
 
-def _mean_and_std(metrics: dict[str, Any], name: str) -> str:
+def _mean_and_std(metrics: Mapping[str, Any], name: str) -> str:
     mean, std = metrics["mean"].get(name), metrics["std"].get(name)
     return "undefined" if mean is None else f"{100 * mean:.2f} ± {100 * std:.2f}"

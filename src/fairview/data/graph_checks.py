@@ -82,7 +82,7 @@ def sensitive_fields(
     holding = given.get("sensitive_channels", ())
     for name, values in sensitive.items():
         with problems.collecting():
-            codes, groups = groups_from(values, num_nodes, f"sensitive '{shortened(name)}'")
+            codes, groups = groups_from(values, num_nodes, f"sensitive {shortened(name)}")
             attributes.append(Attribute(str(name), codes, groups, tuple(c for c in holding if c == name)))
     problems.raise_if_any()
     return fields_of(attributes)

@@ -286,14 +286,21 @@ def summarise_seeds(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     by_split: dict[str, Any] = {}
     for split in runs[0]["metrics"]:
         rows = [run["metrics"][split] for run in runs]
-        names = [name for name, value in rows[0].items() if value is None or isinstance(value, float)]
-        values = {name: [row[name] for row in rows] for name in names}
-        by_split[split] = {
-            "mean": {name: None if None in of_runs else float(np.mean(of_runs)) for name, of_runs in values.items()},
-            "std": {name: None if None in of_runs else float(np.std(of_runs)) for name, of_runs in values.items()},
-            "runs": rows,
-        }
+        by_split[split] = _mean_and_std(rows) | {"runs": rows}
+        if attributes := rows[0].get("attributes"):
+            by_split[split]["attributes"] = {
+                name: _mean_and_std([row["attributes"][name] for row in rows]) for name in attributes
+            }
     return by_split
+
+
+def _mean_and_std(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    names = [name for name, value in rows[0].items() if value is None or isinstance(value, float)]
+    values = {name: [row[name] for row in rows] for name in names}
+    return {
+        "mean": {name: None if None in of_runs else float(np.mean(of_runs)) for name, of_runs in values.items()},
+        "std": {name: None if None in of_runs else float(np.std(of_runs)) for name, of_runs in values.items()},
+    }
 
 
 def predictions(model: Method, graph: NodeGraph, *, split: str = "all", spreadsheet_safe: bool = False) -> str:

@@ -1,0 +1,98 @@
+"""Two sensitive attributes on the command line: check, train, predict and evaluate on a table of one's own."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """People whose label hangs on the combination of two attributes, not on either."""
+    folder, draw, n = tmp_path_factory.mktemp("several"), np.random.default_rng(0), 400
+    race, sex = draw.integers(0, 2, n), draw.integers(0, 2, n)
+    income = 2.0 * (race ^ sex) + draw.normal(size=n)
+    people = pl.DataFrame(
+        {
+            "id": [f"p{i}" for i in range(n)],
+            "income": income,
+            "race": np.array(["black", "white"])[race],
+            "sex": np.array(["f", "m"])[sex],
+            "ok": (income + draw.normal(size=n) > 1).astype(int),
+        }
+    )
+    people.write_csv(folder / "people.csv")
+    ends = draw.integers(0, n, (2, 1200))
+    links = pl.DataFrame({"source": [f"p{i}" for i in ends[0]], "target": [f"p{i}" for i in ends[1]]})
+    links.filter(pl.col("source") != pl.col("target")).write_csv(folder / "links.csv")
+    return ["--nodes", folder / "people.csv", "--edges", folder / "links.csv"]
+
+
+BOTH = ["--label", "ok", "--sensitive", "race", "--sensitive", "sex"]
+
+
+def test_check_shows_the_groups_of_each_and_their_combinations(run, tables):
+    done = run("check", *tables, *BOTH)
+    assert done.code == 0
+    assert [line.strip() for line in done.out.splitlines() if line.startswith("Groups by")] == [
+        "Groups by race",
+        "Groups by sex",
+        "Groups by race & sex",
+    ]
+    facts = json.loads(run("check", *tables, *BOTH, "--format", "json").out)
+    assert list(facts["attributes"]) == ["race", "sex"]
+    assert facts["channels"] == ["income"]
+
+
+def test_train_predict_and_evaluate(run, tables, tmp_path):
+    out = tmp_path / "run"
+    done = run(
+        "train", *tables, *BOTH, "--method", "logistic-regression", "--no-report", "--out", out, "--format", "json"
+    )
+    assert done.code == 0
+    test = json.loads(done.out)["metrics"]["test"]
+    assert list(test["attributes"]) == ["race", "sex", "race & sex"]
+    gaps = {name: part["statistical_parity_gap"] for name, part in test["attributes"].items()}
+    assert test["statistical_parity_gap"] == max(gaps.values()) == gaps["race & sex"] > 0.4
+    assert max(gaps["race"], gaps["sex"]) < 0.2
+
+    done = run("predict", out, *tables, "--out", tmp_path / "scores.csv")
+    assert done.code == 0
+    done = run("evaluate", out, *tables)
+    assert done.code == 0
+    assert "Gaps by attribute" in done.out
+    assert "Groups of people.csv by race & sex" in done.out
+    document = json.loads(run("evaluate", out, *tables, "--format", "json").out)
+    assert list(document["metrics"]["new"]["attributes"]) == ["race", "sex", "race & sex"]
+
+
+def test_several_seeds_have_means_for_each_attribute(run, tables, tmp_path):
+    given = ["train", *tables, *BOTH, "--method", "vanilla", "--set", "epochs=3", "--seeds", "2", "--no-report"]
+    done = run(*given, "--out", tmp_path / "runs", "--format", "json")
+    assert done.code == 0
+    attributes = json.loads(done.out)["metrics"]["test"]["attributes"]
+    runs = json.loads(done.out)["metrics"]["test"]["runs"]
+    gaps = [run["attributes"]["sex"]["statistical_parity_gap"] for run in runs]
+    assert attributes["sex"]["mean"]["statistical_parity_gap"] == pytest.approx(np.mean(gaps))
+
+
+def test_the_table_of_train_names_every_attribute(run, tables, tmp_path):
+    done = run("train", *tables, *BOTH, "--method", "constant", "--no-report", "--out", tmp_path / "run")
+    lines = done.out.splitlines()
+    start = lines.index(next(line for line in lines if line.startswith("Gaps by attribute")))
+    assert sum("race & sex" in line for line in lines[start:]) == 2
+
+
+def test_an_unknown_column_is_told_with_its_likeness(run, tables):
+    done = run("check", *tables, "--label", "ok", "--sensitive", "rase", "--sensitive", "sex")
+    assert done.code == 1
+    assert "no column 'rase'. Did you mean 'race'?" in done.err
+
+
+def test_propagate_refuses_several(run, tables, tmp_path):
+    done = run("propagate", *tables, *BOTH, "--out", tmp_path / "folder")
+    assert done.code == 1
+    assert "a propagated folder holds one attribute, and these are 'race', 'sex'." in done.err
