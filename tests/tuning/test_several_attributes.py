@@ -158,13 +158,14 @@ def test_a_combination_that_is_too_small_is_named_with_what_to_do():
     holdout = hold_out(graph, seed=1)
     size = len(rows := holdout.everybody) and int((graph.sensitive[rows] == 3).sum())
     with pytest.raises(fv.InputError) as caught:
-        check_certifiable(holdout, read_limits(0.1, None, NAMES), 0.05)
+        check_certifiable(holdout, read_limits(0.1, None, NAMES))
     assert str(caught.value) == (
         f"tune: {size} nodes of 'race=b & sex=m' can certify the statistical parity gap by race & sex, and a limit of "
         "10 points needs at least 14, whatever the model. Give the val split more of them, merge groups, or set limits "
         "for each attribute, without their combinations: max_gap={'race': 0.1, 'sex': 0.1}."
     )
-    check_certifiable(holdout, read_limits({"race": 0.1, "sex": 0.1}, None, NAMES), 0.05)
+    check_certifiable(holdout, read_limits({"race": 0.1, "sex": 0.1}, None, NAMES))
+    check_certifiable(holdout, read_limits(0.1, None, NAMES), population="graph")  # a few may be nearly all
 
 
 # --- the whole way ----------------------------------------------------------------------------------------------------

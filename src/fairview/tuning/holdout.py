@@ -74,7 +74,7 @@ class Holdout:
             graph, design = (each.with_attributes([each.crossed]) for each in (graph, design))
         known = graph.sensitive != UNKNOWN
         rows = {
-            name: each[known[each]] for name in ("everybody", "labelled", "unseen") if len(each := getattr(self, name))
+            name: each[known[each]] for name in ("everybody", "labelled", "unseen") for each in [getattr(self, name)]
         }
         return replace(self, graph=graph, design=design, **rows)
 
@@ -153,13 +153,16 @@ def hold_out(graph: NodeGraph, *, seed: int) -> Holdout:
     )
 
 
-def check_certifiable(holdout: Holdout, limits: tuple[Limit, ...], level: float) -> None:
+def check_certifiable(
+    holdout: Holdout, limits: tuple[Limit, ...], *, level: float = 0.05, population: str = "new"
+) -> None:
     """Both labels need nodes that rank, and every group needs nodes that certify each limit.
 
     Args:
         holdout: the division of the nodes.
         limits: what is asked for.
         level: δ of the tests.
+        population: that they speak of.
     """
     labels = np.unique(holdout.graph.labels[holdout.tuning])
     if len(labels) < 2:
@@ -172,7 +175,7 @@ def check_certifiable(holdout: Holdout, limits: tuple[Limit, ...], level: float)
             _check_each_group(holdout, limit)
     by_attribute = [limit for limit in limits if limit.attribute is not None]
     if by_attribute:
-        _check_each_combination(holdout, by_attribute, level)
+        _check_each_combination(holdout, by_attribute, level, population)
 
 
 def _check_each_group(holdout: Holdout, limit: Limit) -> None:
@@ -195,14 +198,15 @@ def _certifying_sizes(holdout: Holdout, label: int | None) -> dict[str, int]:
     return {name: size for (name, all_of), size in zip(graph.group_sizes.items(), found, strict=True) if all_of}
 
 
-def _check_each_combination(holdout: Holdout, limits: list[Limit], level: float) -> None:
+def _check_each_combination(holdout: Holdout, limits: list[Limit], level: float, population: str) -> None:
     """With several attributes groups multiply, and the smallest decides: all that are too small are told beforehand."""
     problems = Problems()
     graph = holdout.graph
     views = {name: holdout.by(name) for name in dict.fromkeys(limit.attribute for limit in limits)}
     for limit in limits:
-        least = fewest_nodes(limit.limit, level)
         for label in CONDITIONS[limit.gap]:
+            finite = population == "graph" and label is None  # a few may be nearly all of them
+            least = 1 if finite else fewest_nodes(limit.limit, level)
             for name, size in _certifying_sizes(views[limit.attribute], label).items():
                 if size >= least:
                     continue
