@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairview as fv
-from fairview.explanation.link_effects import link_effects
+from fairview.explanation.link_effects import link_and_node_effects, link_effects
 from fairview.explanation.links import LinkList
 from fairview.propagation.operators import Operator
 
@@ -41,6 +41,13 @@ def test_the_effect_is_the_form_less_the_form_without_the_link(
     real = [whole - t @ dense(found.without(np.array([place])), kind, loops) @ y for place in range(len(found))]
     effects = link_effects(found, Operator(kind=kind, self_loops=loops), t, y)  # type: ignore[arg-type]
     assert effects == pytest.approx(real, abs=1e-10 * max(1, *np.abs(real)))
+
+    _, estimates = link_and_node_effects(found, Operator(kind=kind, self_loops=loops), t, y)  # type: ignore[arg-type]
+    alone = [whole - t @ dense(found.without(found.at(node)), kind, loops) @ y for node in range(nodes)]
+    if kind == "gcn":  # neighbours that are linked with each other
+        assert weighted or np.corrcoef(estimates, alone)[0, 1] > 0.9
+    else:
+        assert estimates == pytest.approx(alone, abs=1e-10 * max(1, *np.abs(alone)))
 
 
 def test_by_hand_on_a_path_of_three_nodes() -> None:

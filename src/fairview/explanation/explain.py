@@ -39,8 +39,8 @@ DRAWS = 3
 _MOST_CHECKED = 5
 """Times as many links as are shown are removed one by one, at most, where effects are not exact."""
 
-_NODES_TRIED = 3
-"""Times as many nodes as are shown lose all their links: together they do something else than one by one."""
+_NODES_TRIED = 2
+"""Times as many nodes as are shown lose all their links, because the estimates that say which are not exact."""
 
 
 @isolated()
@@ -97,9 +97,9 @@ def explain(
         contrast = widest_contrast(logits, graph.sensitive, graph.groups, chosen, graph.sensitive_name)
         evaluated = split if split != "all" else "test" if "test" in graph.splits else "all"
         trial = Trial(score, links, contrast, graph, logits, graph.split(evaluated), threshold)
-        estimates, channels = score.parts(links, contrast.weights)
-        found = _Effects.exactly(estimates, top) if score.exact else _Effects.checked(trial, estimates, top)
-        nodes = _nodes(trial, graph, found.effects, top)
+        parts = score.parts(links, contrast.weights)
+        found = (_Effects.exactly if score.exact else _Effects.checked)(trial, parts.links, top)
+        nodes = _nodes(trial, graph, parts.nodes, top)
         closing = _closing(found.effects, trial.gap)
         sizes = _sizes(found.effects, top, shares, closing)
         removed = trial.removals(found.effects, sizes, draws=draws, seed=seed)
@@ -120,9 +120,9 @@ def explain(
         closing=closing,
         links=_shown(graph, links, found),
         nodes=nodes,
-        channels=tuple(sorted(channels, key=lambda each: -abs(each.gap))),
+        channels=tuple(sorted(parts.channels, key=lambda each: -abs(each.gap))),
         removed=tuple(removed),
-        notes=(score.how, *found.notes, *_notes(graph, chosen, channels, trial.gap)),
+        notes=(score.how, *found.notes, *_notes(graph, chosen, parts.channels, trial.gap)),
         every=EveryLink(links.source, links.target, found.effects, graph.ids),
     )
 
@@ -155,7 +155,7 @@ class _Effects:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def exactly(cls, effects: Reals, top: int) -> _Effects:
+    def exactly(cls, _: Trial, effects: Reals, top: int) -> _Effects:
         return cls(effects, np.argsort(-effects, kind="stable")[:top])
 
     @classmethod
@@ -197,11 +197,10 @@ def _shown(graph: NodeGraph, links: LinkList, found: _Effects) -> tuple[LinkEffe
     )
 
 
-def _nodes(trial: Trial, graph: NodeGraph, effects: Reals, top: int) -> tuple[NodeEffect, ...]:
-    """What removing all of a node's links does; tried for those whose links have the largest effects together."""
-    together = trial.links.by_node(effects)
+def _nodes(trial: Trial, graph: NodeGraph, estimates: Reals, top: int) -> tuple[NodeEffect, ...]:
+    """What removing all of a node's links does, for those with the largest estimates."""
     found = []
-    for node in np.argsort(-together, kind="stable")[: _NODES_TRIED * top].tolist():
+    for node in np.argsort(-estimates, kind="stable")[: _NODES_TRIED * top].tolist():
         own = trial.links.at(node)
         if len(own):
             found.append(NodeEffect(graph.ids[node], trial.effect(own), len(own), _group(graph, node)))

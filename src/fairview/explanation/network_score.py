@@ -20,7 +20,7 @@ from fairview.data.adjacency import Adjacency
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError
 from fairview.explanation.links import LinkList
-from fairview.explanation.score import ChannelEffect
+from fairview.explanation.score import ChannelEffect, Parts
 from fairview.methods.contract import features_like
 from fairview.methods.fitted import Fitted
 from fairview.nn.encoders import Encoder
@@ -55,7 +55,7 @@ class NetworkScore:
         logits = torch.stack([member.logits(graph, self.channels).double() for member in self.members])
         return _of_mean(logits)[0].numpy()
 
-    def parts(self, links: LinkList, weights: Reals) -> tuple[Reals, tuple[ChannelEffect, ...]]:
+    def parts(self, links: LinkList, weights: Reals) -> Parts:
         features = features_like(self.graph, self.channels)
         effects, channels = np.zeros(len(links)), np.zeros(len(self.channels))
         logits = torch.stack([member.logits(self.graph, self.channels).double() for member in self.members])
@@ -67,7 +67,7 @@ class NetworkScore:
             effects += np.bincount(links.of_pair[stays], by_pair, minlength=len(links))
             channels += (by_value * features).sum(axis=0)
         found = zip(self.channels, channels.tolist(), strict=True)
-        return effects, tuple(ChannelEffect(name, gap) for name, gap in found)
+        return Parts(effects, links.by_node(effects), tuple(ChannelEffect(name, gap) for name, gap in found))
 
 
 def _of_mean(logits: Tensor) -> tuple[Tensor, Tensor]:

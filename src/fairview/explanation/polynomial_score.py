@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fairview.data.adjacency import Adjacency
-from fairview.explanation.link_effects import link_effects
+from fairview.explanation.link_effects import link_and_node_effects
 from fairview.explanation.links import LinkList
-from fairview.explanation.score import ChannelEffect
+from fairview.explanation.score import ChannelEffect, Parts
 from fairview.propagation.one_hop import Hop, links_hop
 from fairview.propagation.operators import Operator
 
@@ -69,15 +69,16 @@ class PolynomialScore:
     def logits(self, adjacency: Adjacency) -> Reals:
         return self._behind(links_hop(adjacency, self.operator))[0] + self.constant
 
-    def parts(self, links: LinkList, weights: Reals) -> tuple[Reals, tuple[ChannelEffect, ...]]:
+    def parts(self, links: LinkList, weights: Reals) -> Parts:
         hop = links_hop(links.adjacency, self.operator)
         before, behind = [weights], self._behind(hop)
         for _ in range(self.hops):
             before.append(hop.transposed(before[-1][:, None])[:, 0])
-        effects = np.zeros(len(links))
+        by_link, by_node = np.zeros(len(links)), np.zeros(len(weights))
         for h in range(1, self.hops + 1):
-            effects += link_effects(links, self.operator, before[h - 1], behind[h])
-        return effects, self._channels(before, _kept(hop, self.hops))
+            effects, nodes = link_and_node_effects(links, self.operator, before[h - 1], behind[h])
+            by_link, by_node = by_link + effects, by_node + nodes
+        return Parts(by_link, by_node, self._channels(before, _kept(hop, self.hops)))
 
     def _behind(self, hop: Hop) -> list[Reals]:
         """v_0, v_1, ...: what lies behind each hop."""

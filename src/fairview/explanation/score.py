@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,20 @@ class ChannelEffect:
     links: float | None = None
 
 
+class Parts(NamedTuple):
+    """What links, nodes and channels add to a weighted sum of the logits.
+
+    Attributes:
+        links: what each link adds, (links,).
+        nodes: what all links of each node add together, (nodes,): an estimate that says whom to try.
+        channels: each channel's part.
+    """
+
+    links: Reals
+    nodes: Reals
+    channels: tuple[ChannelEffect, ...]
+
+
 class Score(Protocol):
     """The score of a fitted model on the nodes of one graph, as a function of its links."""
 
@@ -48,6 +62,6 @@ class Score(Protocol):
         """The logit of each node if these were the links, (n,), in float64."""
         ...
 
-    def parts(self, links: LinkList, weights: Reals) -> tuple[Reals, tuple[ChannelEffect, ...]]:
-        """Of the sum of the logits by these weights: what each link adds, (links,), and what each channel adds."""
+    def parts(self, links: LinkList, weights: Reals) -> Parts:
+        """Of the sum of the logits by these weights."""
         ...
