@@ -90,10 +90,10 @@ def model_audit_html(audit: ModelAudit) -> str:
     rows = [[name, *(plain(evaluation[metric]) for metric in metrics)] for name, evaluation in audit.rows.items()]
     evaluated = next(iter(audit.rows.values()))
     gaps = [[name, *(plain(part[gap]) for gap in gap_names())] for name, part in evaluated.attributes.items()]
+    by_group = [group for part in audit.attributes.values() for group in part.groups] + list(audit.groups)
     groups = [
         [group.group, group.nodes, *(str(getattr(group, rate)) for rate in RATES), "yes" if group.small else "no"]
-        for part in (*audit.attributes.values(), audit)
-        for group in part.groups
+        for group in by_group
     ]
     keep = sorted(audit.keep or (), key=lambda channel: channel.keep_probability)
     kept = [[each.name, each.keep_probability, each.correlation_before, each.correlation_after] for each in keep]

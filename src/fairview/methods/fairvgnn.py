@@ -194,6 +194,11 @@ class FairVGNN(SelfSupervised):
             problems.add("group_at_prediction: only link_kinds='groups' needs the groups at prediction; leave it out.")
         problems.raise_if_any()
 
+    def plain_params(self) -> dict[str, Any]:
+        """Without those of kinds of links where there are none, so that files are as before these were known."""
+        left_out = () if self.weighs_links else _OF_KINDS
+        return {name: value for name, value in super().plain_params().items() if name not in left_out}
+
     @classmethod
     def idle_parameters(cls, settings: Mapping[str, Any]) -> frozenset[str]:
         idle = {"link_bands"} if settings.get("link_kinds", cls.link_kinds) != "bands" else set()
@@ -243,6 +248,7 @@ class FairVGNN(SelfSupervised):
         return (*self.facts_.link_kinds, ITSELF) if self.weighs_links else ()
 
 
+_OF_KINDS = ("link_kinds", "link_bands", "group_at_prediction")
 _TOGETHER = ("encoder", "depth", "link_kinds", "group_at_prediction")
 
 

@@ -116,7 +116,7 @@ def largest(attributes: Mapping[str, MetricsRow], metric: str) -> str:
     """Which attribute has the largest gap: the first of those that have it; empty where none has one.
 
     Example:
-        >>> rows = {"race": MetricsRow(metrics={"statistical_parity_gap": 0.1}), "sex": MetricsRow()}
+        >>> rows = {"race": MetricsRow.model_validate({"statistical_parity_gap": 0.1}), "sex": MetricsRow()}
         >>> largest(rows, "statistical_parity_gap"), largest({}, "statistical_parity_gap")
         ('race', '')
     """
