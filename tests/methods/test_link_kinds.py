@@ -223,6 +223,39 @@ def test_other_encoders_are_refused(graph, settings, which):
     )
 
 
+def test_what_other_terms_need_is_still_checked(graph):
+    bad = small(self_supervision="agreement", views=1)
+    assert "compares views, and there is 1" in refused(bad.fit, graph)
+
+
+@pytest.mark.parametrize("kind", ["agreement", "reconstruction"])
+def test_self_supervision_stands_beside_kinds(graph, kind):
+    models = [
+        small(self_supervision=kind, self_supervision_weight=1.0, path=path, precision="float64").fit(graph)
+        for path in ("collapsed", "general")
+    ]
+    one, other = (model.predict_proba(graph) for model in models)
+    np.testing.assert_allclose(one, other, atol=1e-9)
+
+
+def test_groups_of_several_attributes_are_their_combinations(graph):
+    two = {"sensitive": graph.sensitive, "age": np.arange(graph.num_nodes) % 2}
+    several = fv.NodeGraph.from_arrays(
+        features=graph.features, edges=np.stack([graph.adjacency.sources, graph.adjacency.indices]),
+        labels=graph.labels, sensitive=two, splits=graph.splits,
+    )  # fmt: skip
+    model = small(link_kinds="groups", group_at_prediction=True).fit(several)
+    assert tuple(model.link_weight_) == ("own group", "other group", "itself")
+    assert model.predict_proba(several).shape == (graph.num_nodes, 2)
+
+
+def test_explain_refuses_weights_by_kind(graph):
+    model = small().fit(graph)
+    assert refused(fv.explain, model, graph) == (
+        "explain: the model weighs kinds of links (link_kinds), which can't be explained."
+    )
+
+
 def test_propagated_folders_are_refused(tmp_path):
     people = fv.synthetic_graph(60, seed=1)
     frame = people.to_frame().drop("split")

@@ -227,7 +227,8 @@ class NetworkMethod(Estimator):
     def fair_view(self, graph: NodeGraph) -> NodeGraph:
         """The graph with the mean of the masked views as its features (X̃ of Algorithm 1).
 
-        Of `sign`: with the columns that its layer sees, `age@0`, `age@1`, ..., which are propagated already.
+        Of `sign`: with the columns that its layer sees, `age@0`, `age@1`, ..., which are propagated already. Of kinds
+        of links likewise: `age@friend`, ..., `age@itself`, without the weights of the kinds.
         """
         require_fitted(self)
         mean = self.fitted_.evaluation_masks.mean(dim=0).cpu().numpy()
