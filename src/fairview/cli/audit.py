@@ -186,28 +186,31 @@ def print_audit(document: dict[str, Any]) -> None:
 
 def _small_print(parts: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """What is undefined, and the notes; groups without nodes are named below the table of groups."""
+    from fairview.leakage.sentences import reasons
+
     for name, part in parts.items():
         of = f"{name}: " if name in part["graph"].get("attributes", ()) else ""  # what is left speaks of all together
-        empty = {row["group"] for row in part["homophily_by_group"] if len(parts) > 1 and not row["nodes"]}
-        known = {f"{what} of group '{group}'" for group in empty for what in ("homophily", "mean_degree")}
-        yield from (f"undefined: {of}{what}: {why}" for what, why in part["undefined"].items() if what not in known)
+        yield from (f"undefined: {of}{what}: {why}" for what, why in reasons(part).items())
         yield from (f"note: {of}{note}" for note in part["notes"])
 
 
 def _print_groups(document: Mapping[str, Any], *, several: bool) -> None:
     """Channels, groups and probes by one sensitive attribute; of several, groups without nodes are named apart."""
+    from fairview.leakage.sentences import without_nodes
+
     sensitive = document["graph"]["sensitive"]
     if "correlation" not in document["undefined"]:
         _print_channels(document)
     groups = document["homophily_by_group"]
-    filled = [group for group in groups if group["nodes"] or not several]
+    empty = without_nodes(document)
+    filled = [group for group in groups if group["group"] not in empty]
     shown = filled[:_GROUPS] if several else filled
     rows = [
         [group["group"], group["nodes"], percent(group["homophily"]), decimal(group["mean_degree"], 1)]
         for group in shown
     ]
     if rows:
-        more, empty = len(filled) - len(shown), [group["group"] for group in groups if several and not group["nodes"]]
+        more = len(filled) - len(shown)
         caption = [f"And {more:,} groups more; audit.json has them all."] if more else []
         caption += [f"Without nodes: {some(empty, limit=_GROUPS)}."] if empty else []
         columns = ["group", "nodes", "links within %", "mean degree"]

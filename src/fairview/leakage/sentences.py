@@ -123,6 +123,19 @@ def hidden_sentence(document: AuditJSON) -> str:
     return " ".join(said)
 
 
+def without_nodes(document: AuditJSON) -> list[str]:
+    """Of several attributes, the combinations of groups that nobody is in; of one attribute none is left out."""
+    several = document["graph"].get("attributes")
+    return [row["group"] for row in document["homophily_by_group"] if not row["nodes"]] if several else []
+
+
+def reasons(document: AuditJSON) -> dict[str, str]:
+    """What is undefined, and why; but that combinations without nodes have no links: there can be hundreds."""
+    empty = without_nodes(document)
+    known = {f"{what} of group '{group}'" for group in empty for what in ("homophily", "mean_degree")}
+    return {what: why for what, why in document["undefined"].items() if what not in known}
+
+
 def rule_sentence(document: AuditJSON) -> str:
     """When a column is flagged, for everybody; `leak_rule` has the details."""
     level = "" if document["level"] is None else f", {100 * document['level']:g} % level"

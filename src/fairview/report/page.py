@@ -19,6 +19,7 @@ import jinja2
 from markupsafe import Markup
 
 from fairview._version import __version__
+from fairview.leakage.sentences import reasons
 from fairview.optional import require
 from fairview.report.attributes import attribute_names
 from fairview.report.documents import RunRecord, visible
@@ -181,7 +182,7 @@ def _notes(content: Content) -> list[str]:
     ]
     if audit is not None:
         notes += [*audit.notes, *(audit.model.notes if audit.model else [])]
-        notes += [f"{name} is undefined: {reason}." for name, reason in audit.undefined.items()]
+        notes += [f"{name} is undefined: {reason}." for name, reason in reasons(audit.model_dump()).items()]
         for attribute, part in audit.attributes.items():
             notes += [f"{attribute}: {note}" for note in part.notes]
             notes += [f"{attribute}: {name} is undefined: {reason}." for name, reason in part.undefined.items()]

@@ -10,6 +10,7 @@ from fairview.report.documents import MetricsRow
 from fairview.report.figures.charts import Series, Values, dots, known, layered, tip
 from fairview.report.figures.figure import Figure, FigureTable, Panel
 from fairview.report.folder import Content
+from fairview.report.verdict.graph_verdict import worst_of
 from fairview.report.verdict.model_verdict import largest, measure, too_small
 from fairview.report.words import capitalised, distinct, listed, main_gaps, metric_name, number, percent, points, span
 
@@ -47,7 +48,8 @@ def _answer(attributes: dict[str, MetricsRow], audit: AuditDocument | None) -> s
     ]
     if gaps or audit is None:
         return " ".join(gaps)
-    return " ".join(headline(part).text for part in by_attribute(audit.model_dump()).values())
+    leads = {name: headline(part) for name, part in by_attribute(audit.model_dump()).items()}
+    return leads[worst_of(leads)].text
 
 
 def _panel(attributes: dict[str, MetricsRow]) -> Panel | None:

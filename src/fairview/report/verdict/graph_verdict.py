@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from fairview.leakage.sentences import (
     AuditJSON,
+    Headline,
     by_attribute,
     flagged_sentence,
     headline,
     hidden_sentence,
     links_sentence,
+    reasons,
     rule_sentence,
+    without_nodes,
 )
 from fairview.report.audit_documents import AuditDocument
 from fairview.report.documents import Bounds
@@ -28,7 +33,7 @@ def graph_verdict(audit: AuditDocument) -> ReportVerdict:
     document = audit.model_dump()
     parts = by_attribute(document)
     leads = {name: headline(part) for name, part in parts.items()}
-    worst = min(leads, key=lambda name: _SEVERITY.index(leads[name].kind))
+    worst = worst_of(leads)
     sentences = [_what_was_audited(audit)]
     for name, part in parts.items():
         sentences += [leads[name].text] if name != worst else []
@@ -36,18 +41,25 @@ def graph_verdict(audit: AuditDocument) -> ReportVerdict:
     if hidden := hidden_sentence(document):
         sentences.append(hidden)
     sentences.append("No model was tested, so nothing is said about decisions.")
-    reasons = {f"{name}: {what}" if len(parts) > 1 else what: why for name, part in parts.items()
-               for what, why in part["undefined"].items()}  # fmt: skip
-    warnings = [f"Undefined: {name}: {reason}." for name, reason in reasons.items()][:6]
+    undefined = {f"{name}: {what}" if len(parts) > 1 else what: why for name, part in parts.items()
+               for what, why in reasons(part).items()}  # fmt: skip
+    warnings = [f"Undefined: {name}: {reason}." for name, reason in undefined.items()][:6]
     for leak in [row for row in audit.label_leaks if row.auc is not None][:6]:
         warnings.append(f"{leak.name} alone predicts the label with an AUC of {number(leak.auc)}: is it a copy of it?")
     for name, part in parts.items():
         if unknown := part["graph"]["group_unknown"]:
             warnings.append(f"{plural(unknown, 'node')} of unknown {name if len(parts) > 1 else 'group'}.")
+    if empty := without_nodes(document):
+        warnings.append(f"{plural(len(empty), 'combination')} of groups without nodes: {listed(empty, 40)}.")
     status = _STATUS.get(leads[worst].kind, "unsure")
     if status == "good" and any(column.readable for column in audit.hidden):
         status = "unsure"
     return ReportVerdict(status, leads[worst].text, tuple(sentences), tuple(warnings), rule=rule_sentence(document))
+
+
+def worst_of(leads: Mapping[str, Headline]) -> str:
+    """Which sensitive attribute is worst off; the first of those that are."""
+    return min(leads, key=lambda name: _SEVERITY.index(leads[name].kind))
 
 
 def _sentences(document: AuditJSON) -> list[str]:
