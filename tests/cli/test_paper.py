@@ -92,6 +92,20 @@ def test_calls_with_other_numbers_of_seeds_share_a_table(run, tmp_path):
     assert (row["runs"], row["earlier"]) == (1, False)
 
 
+def test_rows_of_an_earlier_call_are_shown_and_called_so(run, tmp_path):
+    past = tmp_path / "past"
+    past.mkdir()
+    header = "dataset,encoder,block,row,method,metric,runs,mean,std"
+    (past / "table3.csv").write_text(f"{header}\ngerman,gcn,,edits,edits,auc,5,68.98,8.47\n")
+    asked = ("paper", "table3", "--datasets", "german", "--encoders", "gcn", "--methods", "edits", "--finished")
+    outcome = run(*asked, "--earlier", past, "--out", tmp_path / "now", "--format", "json")
+    assert outcome.code == 0, outcome.err
+    (row,) = [row for row in json.loads(outcome.out)["tables"][0]["rows"] if row["row"] == "edits"]
+    assert (row["runs"], row["earlier"], round(row["mean"]["auc"], 4)) == (5, True, 0.6898)
+    assert "| 5, earlier |" in (tmp_path / "now" / "table3.md").read_text()
+    assert run("paper", "results", "--earlier", past, "--out", tmp_path / "now").code == 1
+
+
 def test_check_needs_something_to_check(run, tmp_path):
     outcome = run("paper", "table3", "--splits", 2, "--finished", "--check", "--datasets", "german", "--out", tmp_path)
     assert (outcome.code, "--check: nothing here is compared" in outcome.err) == (1, True)

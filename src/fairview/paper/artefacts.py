@@ -216,8 +216,8 @@ def _earlier(path: Path, scope: Scope) -> ArtefactResult | None:
 
 
 def documents(folder: Path) -> dict[str, ArtefactResult]:
-    """All that lie in a folder, by stem (`table3`, `table3-10-splits`)."""
-    paths = [path for name in ARTEFACTS for path in sorted(folder.glob(f"{name}*.json"))]
+    """All that lie in a folder, by stem, the published split first (`table3`, `table3-10-splits`)."""
+    paths = [path for name in ARTEFACTS for path in sorted(folder.glob(f"{name}*.json"), key=lambda path: path.stem)]
     loaded = [ArtefactResult.load(path) for path in paths]
     return {document.stem: document for document in loaded}
 

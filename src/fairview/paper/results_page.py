@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from fairview.errors import InputError, command
 from fairview.paper.artefacts import ARTEFACTS, ArtefactResult, documents
-from fairview.paper.cells import YARDSTICKS
+from fairview.paper.cells import YARDSTICKS, CellResult
 from fairview.paper.checklist import findings
 from fairview.paper.claims import Claim, Finding, Word
 from fairview.paper.pages import RUNS_RULE, SMOKE, PageTable, bullet, wrapped
@@ -21,9 +22,8 @@ PICTURES = {
     "table3": "Both gaps of the plain models, of FairVGNN, and of FairVGNN in the paper; whiskers are one standard "
     "deviation over the runs.",
     "table4": "What it adds to the gaps to leave out the masks (fm), the clamp (wc) or both, other settings unchanged; "
-    "whiskers are 95 % intervals of the paired difference over the runs. An interval that includes zero decides "
-    "nothing.",
-    "fig4": "Figure 4 run again: utility and gaps against the clamping threshold.",
+    "whiskers are 95 % intervals of the difference over the runs. An interval that includes zero decides nothing.",
+    "table6": "What a plain clamp or a limit on the spectral norm adds to the gaps of the adaptive clamp.",
 }
 """By the table or figure that it is drawn from."""
 
@@ -115,11 +115,10 @@ def _how_much(by_stem: Mapping[str, ArtefactResult]) -> PageTable:
                 f"[{title.partition(':')[0]}]({TABLES}#{anchor(title)})",
                 *_runs_of_each_dataset(document),
                 str(sum(bool(row.earlier) for row in rows)),
-                ", ".join(dict.fromkeys(_setting(row.cell.dataset, row.cell.encoder) for row in rows if row.reason))
-                or "-",
+                ", ".join(f"{setting} ({count})" for setting, count in _lacking(rows).items()) or "-",
             ]
         )
-    columns = ["", *(f"runs a row, {name}" for name in _DATASETS.values()), "earlier rows", "without numbers"]
+    columns = ["", *(f"runs a row, {name}" for name in _DATASETS.values()), "earlier rows", "rows without numbers"]
     return PageTable("", columns, lines)
 
 
@@ -162,8 +161,9 @@ def anchor(title: str) -> str:
     return "-".join(kept.split())
 
 
-def _setting(dataset: str, encoder: str | None) -> str:
-    return f"{dataset} {(encoder or '').upper()}".strip()
+def _lacking(rows: Sequence[CellResult]) -> Counter[str]:
+    """How many rows of each setting have no numbers."""
+    return Counter(f"{row.cell.dataset} {(row.cell.encoder or '').upper()}".strip() for row in rows if row.reason)
 
 
 def _machine(by_stem: Mapping[str, ArtefactResult]) -> str:

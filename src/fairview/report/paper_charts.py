@@ -148,23 +148,24 @@ def _changes(rows: Sequence[CellResult], base: str) -> Chart | None:
                 more = change(row, of_setting[base], metric)
                 if (mean := more.value("mean")) is not None:
                     ends = [100 * (mean if end is None else end) for end in (more.low, more.high)]
-                    numbers = {"mean": 100 * mean, "low": ends[0], "high": ends[1]}
+                    numbers = {"mean": 100 * mean, "low": ends[0], "high": ends[1], "zero": 0.0}
                     where = {"setting": f"{dataset} {encoder}", "series": name, "metric": METRICS[metric].short}
                     records.append(where | numbers)
     if not records:
         return None
     series = Series(list(dict.fromkeys(names)))
-    data = chart_of(records).encode(y=alt.Y("setting:N", title=None, sort=None), yOffset="series:N")
+    chart = chart_of(records)
+    data = chart.encode(y=alt.Y("setting:N", title=None, sort=None), yOffset="series:N")
     points = data.mark_point(filled=True, size=50).encode(
         x=alt.X("mean:Q", title=f"points of gap more than {base}"), color=series.color(), shape=series.shape()
     )
     spread = data.mark_rule().encode(x="low:Q", x2="high:Q", color=series.color())
-    zero = data.mark_rule(strokeDash=[4, 4], color=NEUTRAL).encode(x=alt.datum(0))
+    zero = chart.mark_rule(color=NEUTRAL).encode(x="zero:Q")
     height = 40 * len({record["setting"] for record in records})
     return (
         alt.layer(zero, spread, points)
         .properties(width=WIDTH, height=height)
-        .facet(column=alt.Column("metric:N", title=None))
+        .facet(column=alt.Column("metric:N", title=None, sort=_GAP_NAMES))
     )
 
 
