@@ -28,6 +28,8 @@ from fairview.errors import FairviewError as FairviewError
 from fairview.errors import InputError as InputError
 from fairview.errors import MissingPackageError as MissingPackageError
 from fairview.errors import ModelFileError as ModelFileError
+from fairview.explanation.explain import explain as explain
+from fairview.explanation.explanation import Explanation as Explanation
 from fairview.leakage.findings import GraphAudit as GraphAudit
 from fairview.leakage.graph_audit import audit as audit
 from fairview.leakage.model_audit import ModelAudit as ModelAudit

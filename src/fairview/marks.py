@@ -114,6 +114,7 @@ MARKS: Mapping[str, Mark] = MappingProxyType(
         "checkpoint.safetensors": _decided_by_its_reader,
         "audit.json": _document("audit"),
         "certificate.json": _document("certificate"),
+        "explanation.json": _document("explanation"),
         "stability.json": _document("stability"),
         "report.html": _contains(GENERATOR, b"<p>Made with fairview "),
         # several runs, comparisons, tunings

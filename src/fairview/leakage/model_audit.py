@@ -209,7 +209,7 @@ def audit_model(
     require_graph(graph, "audit_model")
     require_model(model, "audit_model")
     require_seed(seed)
-    method = _method_name(model)
+    method = method_name(model)
     compared = _compared(model, graph, plain, others or {})
     rows = {name: evaluate(one, graph, split=split, intervals=True) for name, one in compared}
     evaluation = rows[method]
@@ -238,7 +238,7 @@ def audit_model(
     together = by_name.pop(graph.sensitive_name)
     return ModelAudit(
         method=method,
-        encoder=_encoder_name(model),
+        encoder=encoder_name(model),
         split=split,
         threshold=threshold,
         rows=rows,
@@ -284,7 +284,7 @@ def _compared(
     model: Method, graph: NodeGraph, plain: Method | None, others: Mapping[str, Method]
 ) -> list[tuple[str, Method]]:
     """The model, the plain one, the majority answer, then the others; each under a name of its own."""
-    models: list[tuple[str, Method]] = [(_method_name(model), model)]
+    models: list[tuple[str, Method]] = [(method_name(model), model)]
     if plain is not None:
         models.append(("plain", plain))
     if not isinstance(model, Constant):
@@ -297,12 +297,13 @@ def _compared(
     return models
 
 
-def _method_name(model: Method) -> str:
+def method_name(model: Method) -> str:
     """Its name in the registry, or its class for a method of the user's own."""
     return name_of(model).rpartition(":")[2]
 
 
-def _encoder_name(model: Method) -> str | None:
+def encoder_name(model: Method) -> str | None:
+    """Of a model that has one: its kind, or the class of the user's own."""
     encoder = getattr(model, "encoder", None)
     return type(encoder).__name__ if isinstance(encoder, nn.Module) else encoder
 
@@ -347,7 +348,7 @@ def _keep(model: Method, graph: NodeGraph) -> tuple[tuple[Kept, ...] | None, lis
 def _inside(model: Method, plain: Method | None, graph: NodeGraph) -> tuple[dict[str, Features], list[str]]:
     """The representations of the model and of the plain one, by name."""
     found, notes = {}, []
-    for name, one in ((_method_name(model), model), ("plain", plain)):
+    for name, one in ((method_name(model), model), ("plain", plain)):
         if one is not None and hasattr(one, "representations"):
             found[name] = one.representations(graph)
         elif one is not None:

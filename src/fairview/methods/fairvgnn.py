@@ -76,7 +76,8 @@ class FairVGNN(SelfSupervised):
         predict_from: average the `logits` of the K views, or predict from their mean `view` (Algorithm 1).
 
     Attributes:
-        keep_probability_: {channel: probability of being kept}, the softmax of the mask's scores.
+        keep_probability_: {channel: probability of being kept}, the softmax of the mask's scores; of `sign` by column,
+            `age@1`.
         link_keep_probability_: the same of kinds of links, if there are some.
         link_weight_: {kind of links: weight}.
         history_: losses, validation metrics and selection score of each epoch.

@@ -57,6 +57,14 @@ class Fitted:
         masks = {"evaluation_masks": self.evaluation_masks, "clamp_mask": self.clamp_mask}
         return module_state(self.modules) | copied(masks)
 
+    def to(self, dtype: torch.dtype) -> Fitted:
+        """The same in main memory and with other numbers; in place."""
+        for module in self.modules.values():
+            module.to("cpu", dtype)
+        self.evaluation_masks = self.evaluation_masks.to("cpu", dtype)
+        self.clamp_mask = self.clamp_mask.to("cpu", dtype)
+        return self
+
     @classmethod
     def from_tensors(cls, method: Any, tensors: State, channels: int) -> Fitted:
         """Rebuilt from the method's parameters and the tensors; anything that does not fit is an error."""
@@ -80,9 +88,14 @@ class Fitted:
     @torch.no_grad()
     def scores(self, graph: NodeGraph, channels: tuple[str, ...]) -> npt.NDArray[np.float64]:
         """Probability of the positive class of each node: the sigmoid of the mean logit over the views."""
+        return torch.sigmoid(self.logits(graph, channels).double()).cpu().numpy()
+
+    @torch.no_grad()
+    def logits(self, graph: NodeGraph, channels: tuple[str, ...]) -> Tensor:
+        """The mean logit over the views, (n,)."""
         rows = choose_path(self.encoder, self.inputs(graph, channels)).on()
-        logits = rows.logits(self.evaluation_masks, self.classifier).mean(dim=0)[:, 0]
-        return torch.sigmoid(logits.double()).cpu().numpy()
+        logits: Tensor = rows.logits(self.evaluation_masks, self.classifier).mean(dim=0)[:, 0]
+        return logits
 
     @torch.no_grad()
     def representations(self, graph: NodeGraph, channels: tuple[str, ...]) -> npt.NDArray[np.floating[Any]]:

@@ -336,7 +336,7 @@ class ForeignEncoder(nn.Module):
     def forward(self, x: Tensor, inputs: GraphInputs) -> Tensor:
         if not inputs.weighted:
             hidden: Tensor = self.module(x, inputs.edge_index)
-        elif _takes_weights(self.module):
+        elif takes_weights(self.module):
             hidden = self.module(x, inputs.edge_index, edge_weight=inputs.edge_weight)
         else:
             raise InputError(
@@ -360,7 +360,7 @@ class ForeignEncoder(nn.Module):
         return weights or next(filter(None, inside), [])
 
 
-def _takes_weights(module: nn.Module) -> bool:
+def takes_weights(module: nn.Module) -> bool:
     """Whether `forward` has an `edge_weight`; models of PyG that have one and ignore it say so."""
     known = {*inspect.signature(module.forward).parameters}
     known |= {*getattr(getattr(module, "signature", None), "param_dict", ())}  # of PyG's Sequential

@@ -6,6 +6,8 @@ have gaps too, whose distribution is known; those of the runs must lie above it.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from fairview.metrics.chance import chance_gap
@@ -31,10 +33,11 @@ def bias_remains(document: ArtefactResult) -> Finding:
             before = unmasked[row.cell.encoder].mean(metric) if row.cell.encoder in unmasked else None
             was = "" if before is None else f", nothing masked {before:.1f}"
             evidence.append(f"{name} {mean:.1f}, from {100 * gap.low:.1f} (blind {100 * blind:.1f}{was})")
-    return tally.finding(
+    found = tally.finding(
         "with the sensitive channel masked, the interval over the runs must lie above what 95 % of predictors stay "
         f"below that say yes as often and see no group: {'; '.join(evidence)}"
     )
+    return replace(found, short=f"{tally.counts()}: {'; '.join(evidence)}")
 
 
 def blind_gap(row: CellResult, metric: str) -> float | None:

@@ -92,7 +92,7 @@ def _rankings_agree_on_credit(document: ArtefactResult) -> Finding:
                 if one is not None and other is not None:
                     tally.count(abs(one - other) < 0.5, f"{encoder} {METRICS[metric].short}")
                     evidence.append(f"{other - one:+.2f}")
-    return tally.finding(f"S2 - S1 in points (equal means below 0.5): {', '.join(evidence)}")
+    return tally.finding(f"S2 - S1 in points (equal means below 0.5): {', '.join(evidence)}", told=True)
 
 
 def _gcn_more_useful_and_biased(document: ArtefactResult) -> Finding:
@@ -181,7 +181,8 @@ def _higher_threshold_more_bias(document: ArtefactResult) -> Finding:
                 name = f"{dataset} {encoder} {METRICS[metric].short}"
                 tally.count(trend > TREND, name)
                 evidence.append(f"{name} {trend:+.2f}")
-    return tally.finding(f"rank correlation of threshold and gap ({_TREND_RULE}): {', '.join(evidence)}")
+    trends = f"rank correlation of threshold and gap ({_TREND_RULE}): {', '.join(evidence)}"
+    return tally.finding(trends, told=True)
 
 
 # --- Figure 5 and cost ------------------------------------------------------------------------------------------------
@@ -200,7 +201,7 @@ def _homophily_slows_change(document: ArtefactResult) -> Finding:
         tally.count(more < less, "slower change with higher homophily")
     evidence = [f"{name}: homophily {h:.4f}, mean |change| {change:.3f}" for name, (h, change) in by_dataset.items()]
     evidence += ["the paper's Credit is a larger graph"] if "credit-small" in by_dataset else []
-    return tally.finding("; ".join(evidence))
+    return tally.finding("; ".join(evidence), told=True)
 
 
 CLAIMS: tuple[Claim, ...] = (

@@ -35,8 +35,9 @@ def all_of(**parts: Finding) -> Finding:
     """Of a claim with several parts: as good as the worst of them.
 
     Example:
-        >>> all_of(useful=Finding("mixed", "3 of 5"), biased=Finding("holds", "5 of 5"))
-        Finding(verdict='mixed', evidence='useful: mixed, 3 of 5; biased: holds, 5 of 5')
+        >>> both = all_of(useful=Finding("mixed", "3 of 5"), biased=Finding("holds", "5 of 5"))
+        >>> both.verdict, both.evidence
+        ('mixed', 'useful: mixed, 3 of 5; biased: holds, 5 of 5')
     """
     verdict = min((part.verdict for part in parts.values()), key=_WORST_FIRST.index)
     texts = [f"{name.replace('_', ' ')}: {part.verdict}, {part.evidence}" for name, part in parts.items()]
@@ -128,17 +129,19 @@ class Tally:
         if not agrees:
             self.against.append(what)
 
-    def finding(self, remark: str = "", *, most: bool = False) -> Finding:
+    def finding(self, remark: str = "", *, most: bool = False, told: bool = False) -> Finding:
         """The verdict.
 
         Args:
             remark: further evidence.
+            told: whether the remark belongs to the evidence in a few words.
             most: the paper says "in most cases" or "generally": more than half is enough.
         """
         if not self.total:
             return Finding("not run", "no rows to compare")
         evidence = "; ".join(part for part in (self.evidence(), remark) if part)
-        return Finding(self._verdict(most=most), evidence, self.counts())
+        short = f"{self.counts()}; {remark}" if told else self.counts()
+        return Finding(self._verdict(most=most), evidence, short)
 
     def _verdict(self, *, most: bool) -> Word:
         if self.tested == self.total and not self.clear_for and not self.clear_against:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import altair as alt
 
-from fairview.report.audit_documents import KeptRow
+from fairview.propagation.blocks import column_name
+from fairview.report.audit_documents import ChannelRow, KeptRow
 from fairview.report.documents import KindRecord
 from fairview.report.figures.charts import BLUE, NEUTRAL, Series, Values, chart_of, known, layered, tip
 from fairview.report.figures.figure import Figure, FigureTable, Panel
@@ -32,7 +33,7 @@ def figure(content: Content) -> Figure | None:
         reading=" ".join([*([_OF_CHANNELS] if drawn else []), *([_OF_KINDS] if kinds else [])]),
         panels=tuple(panel for panel, _ in parts),
         tables=tuple(table for _, table in parts),
-        notes=(f"The {NAMED} least kept channels are named.",) if len(drawn) > NAMED else (),
+        notes=_notes(content, drawn),
     )
 
 
@@ -82,6 +83,14 @@ def _of_kinds(kinds: Mapping[str, KindRecord]) -> tuple[Panel, FigureTable]:
     return Panel("link-kinds", title, alt_text, layered(mark, text, height=40 + 26 * len(values))), table
 
 
+def _notes(content: Content, drawn: list[KeptRow]) -> tuple[str, ...]:
+    notes = [f"The {NAMED} least kept channels are named."] if len(drawn) > NAMED else []
+    record = content.run.record if content.run else None
+    if record is not None and record.parameters.get("encoder") == "sign":
+        notes.append("NAME@1 is a column after one hop, NAME@0 the column at home; 'after' is that hop.")
+    return tuple(notes)
+
+
 def _kept(content: Content) -> list[KeptRow]:
     """From the audit, or put together from the run's masks and the graph's correlations."""
     audit, run = content.audit, content.run
@@ -90,14 +99,22 @@ def _kept(content: Content) -> list[KeptRow]:
     masks = (run.record.keep_probability if run and run.record else None) or {}
     return [
         KeptRow(
-            name=channel.name,
-            keep_probability=masks[channel.name],
+            name=name,
+            keep_probability=masks[name],
             correlation_before=channel.correlation[0],
-            correlation_after=channel.correlation[-1],
+            correlation_after=channel.correlation[hop],
         )
         for channel in (audit.channels if audit else [])
-        if channel.name in masks
+        for name, hop in _columns(channel, masks)
     ]
+
+
+def _columns(channel: ChannelRow, masks: Mapping[str, float]) -> list[tuple[str, int]]:
+    """What is masked of a channel, and the hop that it is seen at: the channel as such, or each hop that has a mask."""
+    if channel.name in masks:
+        return [(channel.name, -1)]
+    hops = ((column_name(channel.name, hop), hop) for hop in range(len(channel.correlation)))
+    return [(name, hop) for name, hop in hops if name in masks]
 
 
 def _chart(drawn: list[KeptRow]) -> alt.LayerChart:
