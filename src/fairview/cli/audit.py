@@ -10,7 +10,7 @@ import typer
 
 from fairview.cli import options
 from fairview.cli.folders import graph_of_run, opened
-from fairview.cli.graphs import chosen_graph, hidden_columns
+from fairview.cli.graphs import chosen_graph, hidden_columns, training_graph
 from fairview.cli.output import Format, FormatOption, decimal, percent, print_json, print_table, printable
 from fairview.cli.reports import report_or_say_why_not
 from fairview.errors import InputError, some
@@ -102,14 +102,12 @@ def audit(
     whole = None
     if run is not None:
         from fairview.data.splits import with_default_split
-        from fairview.runs.evidence import audit_run, run_graph
+        from fairview.runs.evidence import audit_run
 
         if propagated is not None:
             graph, whole = graph_of_run(run, propagated, rows, tables)
-        elif tables["nodes"] is not None:
-            graph = chosen_graph(None, data_dir, tables)
         else:
-            graph = run_graph(run, data_dir=data_dir)
+            graph = training_graph(run, data_dir, tables)
         (graph, _), model = with_default_split(graph), options.load_run(run, method, encoder)
     elif propagated is not None:
         whole = opened(propagated, what, tables)

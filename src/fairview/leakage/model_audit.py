@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -208,7 +209,7 @@ def audit_model(
     require_graph(graph, "audit_model")
     require_model(model, "audit_model")
     require_seed(seed)
-    method = _method_name(model)
+    method = method_name(model)
     compared = _compared(model, graph, plain, others or {})
     rows = {name: evaluate(one, graph, split=split, intervals=True) for name, one in compared}
     evaluation = rows[method]
@@ -237,7 +238,7 @@ def audit_model(
     together = by_name.pop(graph.sensitive_name)
     return ModelAudit(
         method=method,
-        encoder=_encoder_name(model),
+        encoder=encoder_name(model),
         split=split,
         threshold=threshold,
         rows=rows,
@@ -283,7 +284,7 @@ def _compared(
     model: Method, graph: NodeGraph, plain: Method | None, others: Mapping[str, Method]
 ) -> list[tuple[str, Method]]:
     """The model, the plain one, the majority answer, then the others; each under a name of its own."""
-    models: list[tuple[str, Method]] = [(_method_name(model), model)]
+    models: list[tuple[str, Method]] = [(method_name(model), model)]
     if plain is not None:
         models.append(("plain", plain))
     if not isinstance(model, Constant):
@@ -296,12 +297,13 @@ def _compared(
     return models
 
 
-def _method_name(model: Method) -> str:
+def method_name(model: Method) -> str:
     """Its name in the registry, or its class for a method of the user's own."""
     return name_of(model).rpartition(":")[2]
 
 
-def _encoder_name(model: Method) -> str | None:
+def encoder_name(model: Method) -> str | None:
+    """Of a model that has one: its kind, or the class of the user's own."""
     encoder = getattr(model, "encoder", None)
     return type(encoder).__name__ if isinstance(encoder, nn.Module) else encoder
 
@@ -318,18 +320,27 @@ def _probabilities(model: Method, graph: NodeGraph) -> npt.NDArray[np.float64]:
 
 
 def _keep(model: Method, graph: NodeGraph) -> tuple[tuple[Kept, ...] | None, list[str]]:
-    """Each channel's probability of being kept beside its correlation; None if no masks were learnt."""
+    """Each channel's probability of being kept beside its correlation; None if no masks were learnt.
+
+    Of `sign`, each channel at each hop, whose correlation 'after' is that at the hop.
+    """
     fitted = getattr(model, "fitted_", None)
     if not isinstance(fitted, Fitted) or fitted.mask is None:
         return None, []
     probabilities: dict[str, float] = model.keep_probability_  # type: ignore[attr-defined]
     operator = fitted.encoder.spec.propagation if isinstance(fitted.encoder, Encoder) else None
+    weighs_kinds = isinstance(fitted.encoder, Encoder) and fitted.encoder.spec.kinds is not None
+    blocks = 1 if weighs_kinds else fitted.encoder.blocks
     try:
-        before, after = np.abs(sensitive_correlation(graph, operator or Operator(), 1)).tolist()
+        by_hop = np.abs(sensitive_correlation(graph, operator or Operator(), max(1, blocks - 1))).tolist()
     except InputError as error:  # fewer than two groups
         return tuple(Kept(name, keep, None, None) for name, keep in probabilities.items()), [str(error)]
-    places = {name: graph.channel_index(name) for name in probabilities}
-    rows = [Kept(name, keep, before[places[name]], after[places[name]]) for name, keep in probabilities.items()]
+    places = [graph.channel_index(name) for name in model.facts_.channels]  # type: ignore[attr-defined]
+    hops = range(blocks) if blocks > 1 else (1,)
+    rows = [
+        Kept(name, keep, by_hop[0][place], by_hop[hop][place])
+        for (name, keep), (hop, place) in zip(probabilities.items(), product(hops, places), strict=True)
+    ]
     note = [] if operator else ["The encoder has no operator of its own: 'after' is one hop of the gcn operator."]
     return tuple(rows), note
 
@@ -337,7 +348,7 @@ def _keep(model: Method, graph: NodeGraph) -> tuple[tuple[Kept, ...] | None, lis
 def _inside(model: Method, plain: Method | None, graph: NodeGraph) -> tuple[dict[str, Features], list[str]]:
     """The representations of the model and of the plain one, by name."""
     found, notes = {}, []
-    for name, one in ((_method_name(model), model), ("plain", plain)):
+    for name, one in ((method_name(model), model), ("plain", plain)):
         if one is not None and hasattr(one, "representations"):
             found[name] = one.representations(graph)
         elif one is not None:

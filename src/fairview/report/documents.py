@@ -190,6 +190,13 @@ class DataRecord(DocumentPart):
     notes: list[Text] = []
 
 
+class KindRecord(DocumentPart):
+    """How much a kind of links counts, and how often it is kept."""
+
+    weight: float
+    keep_probability: float
+
+
 class RunRecord(DocumentPart):
     """run.json: how the run was made."""
 
@@ -204,6 +211,7 @@ class RunRecord(DocumentPart):
     epochs: Count | None = None
     selection_left_out: list[Any] = []
     keep_probability: dict[Text, float] | None = None
+    link_kinds: dict[Text, KindRecord] = {}
     data: DataRecord = DataRecord()
     versions: dict[Text, Text] = {}
     platform: Text = ""

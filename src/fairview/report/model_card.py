@@ -174,7 +174,8 @@ def _metadata(content: Content, run: RunDocuments, name: str) -> dict[str, Any]:
 def _group_words(content: Content, run: RunDocuments) -> str:
     entry = METHODS.get(run.record.method) if run.record else None
     chosen = content.tuning.chosen if content.tuning else None
-    if chosen.group_at_prediction if chosen else entry is not None and entry.group_at_prediction:
+    told = run.record is not None and run.record.group_at_prediction
+    if chosen.group_at_prediction if chosen else told or (entry is not None and entry.group_at_prediction):
         return "It needs each node's sensitive group when it predicts. In many places that is not allowed."
     return "" if entry is None and chosen is None else "It does not need the sensitive group of a node to predict."
 

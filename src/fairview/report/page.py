@@ -95,7 +95,9 @@ def _kind(content: Content) -> str:
         return "Comparison"
     if len(content.runs) > 1:
         return f"{len(content.runs)} runs"
-    return "Run" if content.runs else "Graph audit"
+    if content.runs:
+        return "Run"
+    return "Graph audit" if content.audit is not None else "Explanation"
 
 
 def _sections(content: Content) -> Iterator[tuple[str, Facts]]:
@@ -120,7 +122,7 @@ def _sections(content: Content) -> Iterator[tuple[str, Facts]]:
 
 
 def _data(content: Content, record: RunRecord | None) -> Iterator[tuple[str, str]]:
-    documents = (content.tuning, content.audit, content.comparison)
+    documents = (content.tuning, content.audit, content.comparison, content.explanation)
     graph = next((document.graph for document in documents if document is not None), None)
     yield "source", content.title
     if graph is not None:

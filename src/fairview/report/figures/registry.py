@@ -55,6 +55,7 @@ FIGURES = Registry(
         FigureEntry("comparison", "Differences", _built_in("differences")),
         FigureEntry("attributes", "Attributes", _built_in("attribute_gaps")),
         FigureEntry("leak", "Leak", _built_in("leak"), by_attribute=True),
+        FigureEntry("explanation", "Links behind the gap", _built_in("explanation")),
         FigureEntry("mask", "Masks", _built_in("masks")),
         FigureEntry("probes", "Guessing", _built_in("probes"), by_attribute=True),
         FigureEntry("hidden", "Hidden columns", _built_in("hidden_columns")),
