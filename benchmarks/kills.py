@@ -2,6 +2,7 @@
 
 python -m benchmarks.kills                        100 kills of train, compare, tune and propagate, 200 during saves
 python -m benchmarks.kills --kills 6 --saves 20   fewer of them
+python -m benchmarks.kills --kills 40 --saves 0 --only propagate "train from a folder"
 
 Resumed work must leave the bytes of undisturbed work. A killed save must leave what `fairview verify` finds whole, or
 what says that it is unfinished and becomes whole when the same is asked again. Exit code 3 if anything differs.
@@ -302,20 +303,25 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--saves", type=int, default=200)
     parser.add_argument("--seed", type=int, default=12)
+    parser.add_argument(
+        "--only", nargs="+", metavar="NAME", help="which work is killed at random moments [default: all]"
+    )
     asked = parser.parse_args(arguments)
     wrong: list[str] = []
     with tempfile.TemporaryDirectory() as made:
         root = Path(made).resolve()
-        all_jobs = jobs(root / "tables")
+        all_jobs = [job for job in jobs(root / "tables") if asked.only is None or job.name in asked.only]
+        if not all_jobs:
+            parser.error(f"--only: {', '.join(job.name for job in jobs(root / 'again'))}")
         for place, job in enumerate(all_jobs):
             share = (asked.kills + place) // len(all_jobs)  # they add up to the number that is asked for
             tally = kill_at_random(job, share, root / "random" / job.name, asked.seed)
             wrong += tally.wrong
             print(f"{job.name}: {tally.kills} kills at random moments, {len(tally.wrong)} differences", flush=True)
-        landed, saving = 0, saves()
+        landed, saving = 0, saves() if asked.saves else []
         steps = [(place, *count_steps(job, root / f"save-{place}")) for place, job in enumerate(saving)]
         every = [(place, step) for place, count, _ in steps for step in range(1, count + 1)]
-        chosen = random.Random(asked.seed).sample(every * (1 + asked.saves // len(every)), asked.saves)
+        chosen = random.Random(asked.seed).sample(every * (1 + asked.saves // max(len(every), 1)), asked.saves)
         for place, count, expected in steps:
             job, mine = saving[place], sorted(step for other, step in chosen if other == place)
             tally = kill_at_steps(job, mine, expected, root / f"save-{place}")

@@ -1,7 +1,7 @@
 """How do time, memory and disk grow with the links? Tables are written, propagated, audited and trained on.
 
 python -m benchmarks.scale                        10^6, 10^7 and 10^8 links, a tenth as many nodes, 8 channels
-python -m benchmarks.scale --links 1e9            10^9 links and 10^8 nodes: about 60 GB of disk
+python -m benchmarks.scale --links 1e9            10^9 links and 10^8 nodes: about 45 GB of disk
 python -m benchmarks.scale --rivals               beside them: PyG's SIGN, and the same hops as SQL joins in DuckDB
 python -m benchmarks.scale table                  the table of docs/scale.md from docs/results/scale.csv
 
@@ -214,7 +214,7 @@ def load() -> list[dict[str, Any]]:
 
 def table() -> None:
     """The table of docs/scale.md."""
-    print("| links | nodes | step | seconds | peak memory | |\n|---|---|---|---|---|---|")
+    print("| links | nodes | step | seconds | peak memory | folder | |\n|---|---|---|---|---|---|---|")
     for row in load():
         stages = [
             f"{key.removeprefix('stage ')} {float(value):.0f}"
@@ -223,12 +223,14 @@ def table() -> None:
         ]
         words = f"died: {row['died']}" if row.get("died") else ", ".join(stages)
         memory = f"{float(row['peak_memory_mb']) / 1024:.1f} GiB" if row.get("peak_memory_mb") else ""
+        disk = f"{float(row['disk_mb']) / 1024:.2f} GiB" if row.get("disk_mb") else ""
         cells = (
             f"{int(row['links']):,}",
             f"{int(row['nodes']):,}",
             row["step"],
             f"{float(row['seconds']):.0f}",
             memory,
+            disk,
             words,
         )
         print(f"| {' | '.join(cells)} |")

@@ -13,6 +13,7 @@ from fairview.data.datasets.registry import register_dataset as register_dataset
 from fairview.data.graph import NodeGraph as NodeGraph
 from fairview.data.graph import Provenance as Provenance
 from fairview.data.pyg import from_pyg as from_pyg
+from fairview.data.similarity.bands import link_bands as link_bands
 from fairview.data.similarity.rules import NearestNeighbours as NearestNeighbours
 from fairview.data.similarity.rules import SimilarityThreshold as SimilarityThreshold
 from fairview.data.splits import published_split as published_split
@@ -27,6 +28,8 @@ from fairview.errors import FairviewError as FairviewError
 from fairview.errors import InputError as InputError
 from fairview.errors import MissingPackageError as MissingPackageError
 from fairview.errors import ModelFileError as ModelFileError
+from fairview.explanation.explain import explain as explain
+from fairview.explanation.explanation import Explanation as Explanation
 from fairview.leakage.findings import GraphAudit as GraphAudit
 from fairview.leakage.graph_audit import audit as audit
 from fairview.leakage.model_audit import ModelAudit as ModelAudit

@@ -22,7 +22,7 @@ from fairview.files import read_regular
 OWN = "files.json"
 """Where the hashes are in a folder that is no run."""
 
-DERIVED = ("audit.json", "certificate.json", "report.html", "stability.json")
+DERIVED = ("audit.json", "certificate.json", "explanation.json", "report.html", "stability.json")
 """What may be written into a run folder after the run; without a record it is half-written, or somebody else's."""
 
 

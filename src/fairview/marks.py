@@ -114,6 +114,7 @@ MARKS: Mapping[str, Mark] = MappingProxyType(
         "checkpoint.safetensors": _decided_by_its_reader,
         "audit.json": _document("audit"),
         "certificate.json": _document("certificate"),
+        "explanation.json": _document("explanation"),
         "stability.json": _document("stability"),
         "report.html": _contains(GENERATOR, b"<p>Made with fairview "),
         # several runs, comparisons, tunings
@@ -130,6 +131,7 @@ MARKS: Mapping[str, Mark] = MappingProxyType(
         # the paper's folder
         "paper.html": _contains(GENERATOR, b"<title>FairVGNN's tables and figures, from our runs</title>"),
         "results.md": _begins(b"# Results\n\nMade by `fairview paper results`;"),
+        "results-tables.md": _begins(b"# The tables behind the results\n\nMade by `fairview paper results`;"),
     }
 )
 """By the name of an output."""

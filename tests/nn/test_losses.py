@@ -9,7 +9,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from fairview.nn.losses import balanced_weights, classifier_loss, discriminator_loss, generator_loss
+from fairview.nn.losses import (
+    agreement_loss,
+    balanced_weights,
+    classifier_loss,
+    discriminator_loss,
+    generator_loss,
+    reconstruction_loss,
+)
 
 VIEWS, NODES = 3, 11
 
@@ -203,3 +210,50 @@ def test_dense_masks_cost_nothing() -> None:
     ones = torch.ones(VIEWS, 4, dtype=torch.float64)
     assert generator_loss(logits, ones, density_weight=5.0).item() == generator_loss(logits).item()
     assert generator_loss(logits, ones * 0, density_weight=0.0).item() == generator_loss(logits).item()
+
+
+# --- without labels ---------------------------------------------------------------------------------------------------
+
+
+def test_views_that_agree_cost_nothing_and_one_loss_by_hand() -> None:
+    logits = torch.tensor([[[0.0], [math.log(3)]], [[math.log(3)], [math.log(3)]]], dtype=torch.float64)
+    assert agreement_loss(logits).item() == pytest.approx((1 / 8) ** 2 / 2)  # 1/2 and 3/4, then twice 3/4
+    assert agreement_loss(logits[:1]).item() == 0
+    further = torch.cat([logits, torch.full_like(logits, 7.0)], dim=-1)
+    assert torch.equal(agreement_loss(further), agreement_loss(logits)), "the first output is the classifier's"
+
+
+def test_agreement_is_half_the_mean_squared_difference_of_two_different_views() -> None:
+    """The mean over all ordered pairs, a view with itself among them, is twice the variance."""
+    logits = draws(7, VIEWS, NODES, 1)
+    p = torch.sigmoid(logits[..., 0])
+    same(agreement_loss(logits), (p[:, None] - p[None]).square().mean() / 2, logits)
+
+
+def test_reconstruction_counts_what_is_hidden_and_nothing_else() -> None:
+    outputs, targets = draws(8, VIEWS, NODES, 4), draws(9, NODES, 4).detach()
+    masks = (torch.rand(VIEWS, 4, generator=torch.Generator().manual_seed(3)) > 0.5).double()
+    expected = torch.stack(
+        [(outputs[k, i, j] - targets[i, j]) ** 2 for k, j in (masks == 0).nonzero().tolist() for i in range(NODES)]
+    ).mean()
+    same(reconstruction_loss(outputs, masks, targets), expected, outputs)
+
+
+def test_soft_masks_weigh_by_what_they_hide_and_no_mask_hides_nothing() -> None:
+    outputs, targets = torch.tensor([[[1.0, 2.0]]]), torch.tensor([[0.0, 0.0]])
+    assert reconstruction_loss(outputs, torch.tensor([[0.25, 0.75]]), targets).item() == 0.75 * 1 + 0.25 * 4
+    assert reconstruction_loss(outputs, torch.ones(1, 2), targets).item() == 0
+
+
+def test_the_means_of_channels_of_variance_one_cost_one() -> None:
+    targets = torch.tensor([[1.0], [-1.0], [1.0], [-1.0]])
+    assert reconstruction_loss(torch.zeros(3, 4, 1), torch.full((3, 1), 0.3), targets).item() == pytest.approx(1)
+
+
+def test_agreement_of_a_linear_classifier_is_a_ridge_that_the_nodes_weigh() -> None:
+    """docs/self-supervision.md: near a logit of 0, over all masks that keep each channel by a coin's throw."""
+    masks = torch.tensor([[k >> j & 1 for j in range(4)] for k in range(16)], dtype=torch.float64)
+    x, u = draws(10, NODES, 4).detach(), 1e-4 * draws(11, 4).detach()
+    logits = (x @ (masks * u).T).T[..., None]
+    ridge = (x.square().mean(dim=0) * u.square()).sum() / 4  # a coin's variance
+    assert agreement_loss(logits).item() == pytest.approx(ridge.item() / 16, rel=1e-5)  # (p (1 - p))² at 1/2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +164,33 @@ def test_a_hub_that_knows_everyone(tmp_path):
     assert_same(*both(nodes, edges, tmp_path, **ROLES))
 
 
+@pytest.mark.slow
+def test_a_hub_of_a_million_links(tmp_path, monkeypatch):
+    monkeypatch.undo()  # in blocks and parts as they always are
+    draw, n = np.random.default_rng(2), 1_000_001
+    nodes, edges = tmp_path / "people.parquet", tmp_path / "links.parquet"
+    pl.DataFrame({"id": np.arange(n), "x": draw.normal(size=n), "s": draw.integers(0, 2, n)}).write_parquet(nodes)
+    pl.DataFrame({"source": np.zeros(n - 1, dtype=int), "target": np.arange(1, n)}).write_parquet(edges)
+    memory, beyond = both(nodes, edges, tmp_path, sensitive="s")
+    assert_same(memory, beyond)
+    assert memory.facts.links == 1_000_000
+
+
+@pytest.mark.parametrize(("name", "operator"), [("german", "gcn"), pytest.param("bail", "sum", marks=pytest.mark.slow)])
+def test_known_datasets_give_the_same_folder(tmp_path, name, operator):
+    if not os.environ.get("FAIRVIEW_DATA"):
+        pytest.skip(f"needs {name}.zip: name its folder in FAIRVIEW_DATA")
+    graph = fv.load_dataset(name)
+    nodes, edges, ids = tmp_path / "people.parquet", tmp_path / "links.parquet", np.array(graph.ids)
+    features = {channel: graph.features[:, place] for place, channel in enumerate(graph.channels)}
+    pl.DataFrame({"id": ids, "y": graph.labels, "s": graph.sensitive, **features}).write_parquet(nodes)
+    ends = {"source": ids[graph.adjacency.sources], "target": ids[graph.adjacency.indices]}
+    pl.DataFrame(ends).write_parquet(edges)
+    memory, beyond = both(nodes, edges, tmp_path, label="y", sensitive="s", split_seed=3, operator=operator)
+    assert_same(memory, beyond)
+    assert memory.facts.links == graph.num_edges
+
+
 def test_no_links_at_all(tmp_path):
     nodes, edges = tables(tmp_path, IDS["texts"])
     pl.read_parquet(edges).clear().write_parquet(edges)
@@ -273,6 +302,14 @@ def test_too_little_memory_and_too_little_disk_are_said_before_the_work(tmp_path
         fv.propagate(nodes, edges, folder=tmp_path / "b", engine="duckdb", **ROLES)
 
 
+def test_more_nodes_than_can_be_numbered_are_refused():
+    most = budget.Budget(nodes=2**31 - 1, links=1, channels=1, hops=1, directed=False, weighted=False)
+    assert most.width(10**12) == 1
+    with pytest.raises(fv.InputError) as caught:
+        dataclasses.replace(most, nodes=2**31).width(10**12)
+    assert str(caught.value) == "nodes: 2,147,483,648; this engine can number 2,147,483,647. Pass engine='spark'."
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
@@ -334,6 +371,44 @@ def test_stopped_anywhere_it_goes_on_to_the_same_bytes(tmp_path, monkeypatch, mo
     assert resumed.sha256 == whole.sha256
 
 
+@pytest.mark.parametrize("widths", [(3, 2), (2, 3)], ids=["less", "more"])
+@pytest.mark.parametrize("step", ["multiply", "write_folder"])
+def test_it_goes_on_with_another_memory(tmp_path, monkeypatch, widths, step):
+    nodes, edges = tables(tmp_path, IDS["texts"])
+    whole = fv.propagate(nodes, edges, folder=tmp_path / "whole", engine="duckdb", **ROLES)
+    calls, work = 0, getattr(duckdb, step)
+
+    def stop(*arguments: Any, **named: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == (3 if step == "multiply" else 1):
+            raise KilledError
+        return work(*arguments, **named)
+
+    monkeypatch.setattr(duckdb, step, stop)
+    monkeypatch.setattr(budget.Budget, "width", lambda *_: widths[0])
+    with pytest.raises(KilledError):
+        fv.propagate(nodes, edges, folder=tmp_path / "killed", engine="duckdb", memory="8GB", **ROLES)
+    monkeypatch.setattr(duckdb, step, work)
+    monkeypatch.setattr(budget.Budget, "width", lambda *_: widths[1])
+    resumed = fv.propagate(nodes, edges, folder=tmp_path / "killed", engine="duckdb", memory="4GB", **ROLES)
+    assert resumed.sha256 == whole.sha256
+
+
+def test_links_and_cells_are_gone_from_the_disk_before_the_parts_are_written(tmp_path, monkeypatch):
+    nodes, edges = tables(tmp_path, IDS["texts"])
+    left: list[str] = []
+    write = duckdb.write_folder
+
+    def look(folder: Path, *given: Any, **facts: Any) -> Any:
+        left.extend(path.name for path in (folder / ".work").glob("*.bin"))
+        return write(folder, *given, **facts)
+
+    monkeypatch.setattr(duckdb, "write_folder", look)
+    fv.propagate(nodes, edges, folder=tmp_path / "a", engine="duckdb", **ROLES)
+    assert sorted(left) == ["hop-0-0.bin", "hop-1-0.bin", "hop-2-0.bin"]
+
+
 def test_a_table_that_changed_since_is_noticed(tmp_path, monkeypatch):
     nodes, edges = tables(tmp_path, IDS["texts"])
     monkeypatch.setattr(duckdb, "degree_factors", lambda *_: (_ for _ in ()).throw(KilledError()))
@@ -351,6 +426,8 @@ def test_a_finished_folder_is_returned_and_never_replaced(tmp_path):
     before = (tmp_path / "a" / "manifest.json").stat().st_mtime_ns
     assert fv.propagate(nodes, edges, folder=tmp_path / "a", **ROLES).sha256 == first.sha256
     assert (tmp_path / "a" / "manifest.json").stat().st_mtime_ns == before
+    said = {"drop": [], "missing": "error", "directed": None}  # as they are unless something else is said
+    assert fv.propagate(nodes, edges, folder=tmp_path / "a", **ROLES, **said).sha256 == first.sha256
     with pytest.raises(fv.InputError, match="holds a propagation of other tables or with other settings"):
         fv.propagate(nodes, edges, folder=tmp_path / "a", **ROLES, hops=1)
 

@@ -70,8 +70,8 @@ def test_other_things_have_no_chart(graph):
     with pytest.raises(fv.InputError) as caught:
         fv.chart(graph)
     assert (
-        str(caught.value)
-        == "chart: NodeGraph has no chart; expected a GraphAudit, a ModelAudit, a Comparison or a Tuning."
+        str(caught.value) == "chart: NodeGraph has no chart; expected a GraphAudit, a ModelAudit, an Explanation, a "
+        "Comparison or a Tuning."
     )
 
 

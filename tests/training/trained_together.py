@@ -17,8 +17,11 @@ SETTINGS = [
     ("gcn", fv.FairVGNN, {}),
     ("mlp", fv.FairVGNN, {"weight_regulariser": "spectral"}),
     ("gin", fv.FairVGNN, {}),
+    ("sign", fv.FairVGNN, {}),
     ("gcn", fv.FairVGNN, {"adversary_sample": 64}),
     ("gin", fv.FairVGNN, {"adversary_sample": 3}),  # some steps have no node of some processes
+    ("gcn", fv.FairVGNN, {"self_supervision": "agreement"}),
+    ("gin", fv.FairVGNN, {"self_supervision": "agreement", "self_supervision_sample": 64}),
     ("gcn", fv.Vanilla, {"learning_rate": 0.03, "epochs": 30}),
     ("gin", fv.Vanilla, {"learning_rate": 0.03, "epochs": 30, "selection": "objective"}),
     ("mlp", fv.Vanilla, {"precision": "float64", "epochs": 30}),

@@ -75,6 +75,13 @@ def chosen_graph(
     return own_graph(tables)
 
 
+def training_graph(run: Path, data_dir: Path | None, tables: TableOptions) -> NodeGraph:
+    """What a run was trained on: the own tables, given again, or the known dataset."""
+    from fairview.runs.evidence import run_graph
+
+    return run_graph(run, data_dir=data_dir) if tables["nodes"] is None else chosen_graph(None, data_dir, tables)
+
+
 def hidden_columns(
     graph: NodeGraph, names: Sequence[str], data_dir: Path | None, tables: TableOptions
 ) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from fairview.cli import (
     demo,
     env,
     evaluate,
+    explain,
     paper,
     predict,
     propagate,
@@ -52,6 +53,7 @@ app.command("tune")(tune.tune)
 app.command("predict")(predict.predict)
 app.command("evaluate")(evaluate.evaluate)
 app.command("audit")(audit.audit)
+app.command("explain")(explain.explain)
 app.command("compare")(compare.compare)
 app.command("paper")(paper.paper)
 app.command("report")(report.report)

@@ -26,6 +26,7 @@ from fairview.nn.encoders import EncoderSpec
 from fairview.nn.inputs import GraphInputs
 from fairview.nn.losses import classifier_loss, discriminator_loss
 from fairview.nn.paths import Rows, Where, Whole, choose_path
+from fairview.nn.side_by_side import SideBySide
 from fairview.training.adam import Adam
 from fairview.training.randomness import Streams
 from fairview.training.state import State
@@ -113,7 +114,7 @@ class FairGNNNetwork(PlainNetwork):
             *seen_by(self.graph, self.channels), spec.propagation, device=self.device, dtype=self.dtype
         )
         path, head = choose_path(encoder, inputs), self.head("estimator", self.outputs)
-        masks = self.draw_masks()
+        masks = self.tensor([[1.0] * len(self.channels)])
         self.optimisers["estimator"] = self.adam(nn.ModuleList([encoder, head]))
         known = path.on(self.known)
         for _ in range(self.method.epochs):
@@ -214,25 +215,3 @@ def with_more_labels(graph: NodeGraph, count: int, generator: torch.Generator) -
     larger = train.copy()
     larger[further[torch.randperm(len(further), generator=generator)[: count - own].numpy()]] = True
     return graph.with_splits({**graph.splits, "train": larger})
-
-
-# --- one pass for all -------------------------------------------------------------------------------------------------
-
-
-class SideBySide(nn.Module):
-    """Two heads as one linear layer, their outputs beside each other: both see the same pass of the encoder."""
-
-    def __init__(self, *heads: nn.Linear) -> None:
-        super().__init__()
-        self.heads = heads
-
-    @property
-    def weight(self) -> Tensor:
-        return torch.cat([head.weight for head in self.heads])
-
-    @property
-    def bias(self) -> Tensor:
-        return torch.cat([head.bias for head in self.heads])
-
-    def forward(self, h: Tensor) -> Tensor:
-        return functional.linear(h, self.weight, self.bias)

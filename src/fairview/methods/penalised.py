@@ -16,6 +16,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from fairview.data.graph import NodeGraph
 from fairview.errors import InputError, quoted
 from fairview.methods.compared_groups import Compared, compared_groups, written_params
 from fairview.methods.contract import grouped_nodes, open_nodes, training_rows
@@ -23,6 +24,7 @@ from fairview.methods.network import Network
 from fairview.methods.network_method import NetworkMethod
 from fairview.methods.parameters import Nodes, Share, Weight
 from fairview.methods.positive_probability import positive_probability
+from fairview.methods.terms import Term, joined
 from fairview.nn.group_distance import DISTANCES, Penalty, group_contrasts
 from fairview.nn.losses import classifier_loss
 from fairview.nn.paths import Rows, Where, Whole
@@ -76,25 +78,46 @@ class PenalisedNetwork(Network):
     classifier_steps = 1
     """In an epoch."""
 
+    def __init__(self, method: Any, graph: NodeGraph, **options: Any) -> None:
+        super().__init__(method, graph, **options)
+        self.heads = self.classifier
+        self.last_rows: tuple[list[npt.NDArray[np.intp]], Rows] = [], self.train_rows
+
     @cached_property
     def distance(self) -> GroupDistance:
         """Between the groups of the nodes that training may know."""
         return GroupDistance(self)
 
     def classifier_step(self, masks: Tensor) -> float:
-        """One step on the labels of the train nodes, and on λ times the distance of the penalty's."""
-        if not self.method.penalty_weight:
+        """One step on the labels of the train nodes, and on the further terms of the loss."""
+        further = self.further_terms(masks)
+        if not further:
             return self.step("classifier", self.train_rows, lambda part, where: self.label_loss(part, where, masks))
-        labels = len(self.train_labels)
-        rows, contrasts = self.distance.draw(with_train=True)
+        terms = [self.label_term, *further]
+        return self.step("classifier", self.rows_of(terms), joined(terms, lambda part: part.logits(masks, self.heads)))
+
+    def further_terms(self, masks: Tensor) -> list[Term]:  # noqa: ARG002 - a subclass may look at them
+        """What the classifier minimises beside the labels' loss: λ times the distance between the groups."""
+        if not self.method.penalty_weight:
+            return []
+        nodes, contrasts = self.distance.chosen()
         weight = self.method.penalty_weight * self.reached
+        return [Term(nodes, lambda logits, _: weight * self.distance_of(logits[..., :1], contrasts), whole=True)]
 
-        def loss_of(part: Rows, _: Where) -> Tensor:
-            logits = part.logits(masks, self.classifier)  # one pass for both, with the same dropout
-            gap = self.distance_of(logits[:, labels:], contrasts)
-            return classifier_loss(logits[:, :labels], self.train_labels) + weight * gap
+    @cached_property
+    def label_term(self) -> Term:
+        """The cross-entropy of the labels, as a term."""
+        labels = self.train_labels
+        return Term(training_rows(self.graph), lambda logits, where: classifier_loss(logits[..., :1], labels[where]))
 
-        return self.step("classifier", rows, loss_of)
+    def rows_of(self, terms: Sequence[Term]) -> Rows:
+        """The nodes of some terms behind each other; the last ones are kept, as most are the same in every step."""
+        nodes, (last, rows) = [term.nodes for term in terms], self.last_rows
+        if len(nodes) != len(last) or any(one is not other for one, other in zip(nodes, last, strict=True)):
+            rows = self.path.on(np.concatenate(nodes))
+            rows = Whole(rows) if any(term.whole for term in terms) else rows
+            self.last_rows = nodes, rows
+        return rows
 
     @property
     def reached(self) -> float:
@@ -133,7 +156,6 @@ class GroupDistance:
         self.positive: Tensor | None = None
         if self.shares[1] or self.shares[2]:
             self.positive = torch.from_numpy(positive_probability(graph)[self.nodes])
-        self.train = training_rows(graph)
         contrasts = self.contrasts_of(self.groups, self.positive)
         if contrasts is None:
             names = quoted(each.name for each in self.attributes)
@@ -169,28 +191,24 @@ class GroupDistance:
             return None
         return torch.cat([share**0.5 * row for share, row in rows if row is not None]).to(self.network.device)
 
-    def draw(self, *, with_train: bool = False) -> tuple[Rows, Tensor]:
-        """The nodes of a step, behind the labelled train nodes if these are asked for, and their contrasts."""
+    def chosen(self) -> tuple[npt.NDArray[np.intp], Tensor]:
+        """The nodes of a step, and their contrasts."""
         size = self.network.method.penalty_sample
         if size is None or size >= len(self.nodes):
-            return self.rows_with_train if with_train else self.rows, self.contrasts
+            return self.nodes, self.contrasts
         chosen = torch.randint(len(self.nodes), (size,), generator=self.network.streams["penalty"])
         groups = [codes[chosen] for codes in self.groups]
         contrasts = self.contrasts_of(groups, None if self.positive is None else self.positive[chosen])
         if contrasts is None:  # a small sample may lack a group: there is nothing to compare
             contrasts = torch.zeros((1, size), dtype=torch.float64, device=self.network.device)
-        nodes = self.nodes[chosen.numpy()]
-        return self._on(np.concatenate([self.train, nodes]) if with_train else nodes), contrasts
+        return self.nodes[chosen.numpy()], contrasts
+
+    def draw(self) -> tuple[Rows, Tensor]:
+        """The same, ready to be predicted."""
+        nodes, contrasts = self.chosen()
+        return self.rows if nodes is self.nodes else Whole(self.network.path.on(nodes)), contrasts
 
     @cached_property
     def rows(self) -> Rows:
         """All its nodes."""
-        return self._on(self.nodes)
-
-    @cached_property
-    def rows_with_train(self) -> Rows:
-        """All its nodes behind the labelled train nodes; those that are both come twice."""
-        return self._on(np.concatenate([self.train, self.nodes]))
-
-    def _on(self, nodes: npt.NDArray[np.intp]) -> Rows:
-        return Whole(self.network.path.on(nodes))
+        return Whole(self.network.path.on(self.nodes))

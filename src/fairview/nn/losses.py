@@ -68,6 +68,35 @@ def masking_price(masks: Tensor, density_weight: float) -> Tensor | float:
     return density_weight * (masks - 1).square().mean() if density_weight else 0.0
 
 
+def agreement_loss(logits: Tensor) -> Tensor:
+    """How far the views of a node are apart: the mean over views and nodes of (σ(logit) - their mean over views)².
+
+    Example:
+        >>> logits = torch.logit(torch.tensor([[[0.2], [0.5]], [[0.6], [0.5]]]))  # two views, two nodes
+        >>> round(agreement_loss(logits).item(), 6)  # half of 0.2²
+        0.02
+    """
+    return torch.sigmoid(logits[..., 0]).var(dim=0, correction=0).mean()
+
+
+def reconstruction_loss(outputs: Tensor, masks: Tensor, targets: Tensor) -> Tensor:
+    """How badly a view tells what it hides: the mean of (output - target)² over nodes, and views and channels by 1 - m.
+
+    Args:
+        outputs: for each view, node and channel, (views, nodes, channels).
+        masks: m of these channels, (views, channels); a channel that a view keeps whole does not count in it.
+        targets: (nodes, channels).
+
+    Example:
+        >>> outputs, targets = torch.zeros(2, 1, 2), torch.tensor([[1.0, 3.0]])
+        >>> reconstruction_loss(outputs, torch.tensor([[0.0, 1.0], [0.5, 0.5]]), targets).item()
+        3.0
+    """
+    hidden = 1 - masks
+    shares = hidden / hidden.sum().clamp(min=torch.finfo(hidden.dtype).tiny)  # nothing is hidden: nothing to tell
+    return ((outputs - targets).square().mean(dim=1) * shares).sum()
+
+
 # --- closed forms: a third of the kernels that autograd would run, which is what small graphs wait for ----------------
 
 

@@ -12,6 +12,7 @@ from fairview.optional import require
 if TYPE_CHECKING:
     import altair as alt
 
+    from fairview.explanation.explanation import Explanation
     from fairview.leakage.model_audit import ModelAudit
     from fairview.report.figures.figure import Figure
     from fairview.report.folder import Content
@@ -27,13 +28,15 @@ class TuningResult(Protocol):
     def to_dict(self) -> dict[str, Any]: ...
 
 
-def chart(result: GraphAudit | ModelAudit | Comparison | TuningResult, figure: str | None = None) -> alt.VConcatChart:
+def chart(
+    result: GraphAudit | ModelAudit | Explanation | Comparison | TuningResult, figure: str | None = None
+) -> alt.VConcatChart:
     """Draw a figure of the report from a result in memory.
 
     Args:
-        result: what `audit`, `audit_model`, `compare` or `tune` returned; each also has a method `chart`.
-        figure: which one; by default `leak` for a graph, `tradeoff` for models and `frontier` for a tuning. A name
-            that is not there is answered with those that are.
+        result: what `audit`, `audit_model`, `explain`, `compare` or `tune` returned; each also has a method `chart`.
+        figure: which one; by default `leak` for a graph, `tradeoff` for models, `explanation` for what explains one,
+            and `frontier` for a tuning. A name that is not there is answered with those that are.
 
     Raises:
         InputError: the result has no such figure.
@@ -49,7 +52,7 @@ def chart(result: GraphAudit | ModelAudit | Comparison | TuningResult, figure: s
     from fairview.report.figures import figures_of
     from fairview.report.figures.figure import CONFIG
 
-    drawn = {each.key: each for each in figures_of(_content(result)) if each.panels}
+    drawn = {each.key: each for each in figures_of(_content(result), parts=False) if each.panels}
     chosen = _chosen(drawn, figure, type(result).__name__)
     panels = [panel.chart.properties(title=panel.title, width=WIDTH) for panel in chosen.panels]
     apart = dict.fromkeys(("color", "fill", "shape", "size", "strokeDash"), "independent")
@@ -82,9 +85,13 @@ def _content(result: object) -> Content:
 
     if isinstance(result, GraphAudit):
         return Content("", audit=AuditDocument.model_validate_json(json.dumps(result.to_dict())))
+    from fairview.explanation.explanation import Explanation
     from fairview.leakage.model_audit import ModelAudit
+    from fairview.report.explanation_documents import ExplanationDocument
     from fairview.study.comparison import Comparison
 
+    if isinstance(result, Explanation):
+        return Content("", explanation=ExplanationDocument.model_validate_json(json.dumps(result.to_dict())))
     if isinstance(result, ModelAudit):
         audit = {"kind": "audit", "version": 1, "model": result.to_dict()}
         return Content("", audit=AuditDocument.model_validate_json(json.dumps(audit)))
@@ -94,4 +101,6 @@ def _content(result: object) -> Content:
     if isinstance(document, dict) and document.get("kind") == "tuning":
         return Content("", tuning=TuningDocument.model_validate_json(json.dumps(document)))
     kind = type(result).__name__
-    raise InputError(f"chart: {kind} has no chart; expected a GraphAudit, a ModelAudit, a Comparison or a Tuning.")
+    raise InputError(
+        f"chart: {kind} has no chart; expected a GraphAudit, a ModelAudit, an Explanation, a Comparison or a Tuning."
+    )

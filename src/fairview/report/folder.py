@@ -16,6 +16,7 @@ from fairview.files import read_regular
 from fairview.manifest import check_absent, check_recorded
 from fairview.report.audit_documents import AuditDocument
 from fairview.report.documents import ComparisonDocument, EpochLine, EvaluationDocument, RunRecord, visible
+from fairview.report.explanation_documents import ExplanationDocument
 from fairview.report.tuning_documents import CertificateDocument, TuningDocument
 from fairview.runs.stability_document import Stability
 from fairview.study.row_summary import row_costs
@@ -53,6 +54,7 @@ class RunDocuments:
     metrics: dict[str, EvaluationDocument] | None = None
     history: tuple[EpochLine, ...] = ()
     audit: AuditDocument | None = None
+    explanation: ExplanationDocument | None = None
     certificate: CertificateDocument | None = None
     certified_model: bool | None = None
     stability: Stability | None = None
@@ -73,6 +75,7 @@ class Content:
     comparison: ComparisonDocument | None = None
     study: dict[str, Any] = field(default_factory=dict)
     tuning: TuningDocument | None = None
+    explanation: ExplanationDocument | None = None
     unfinished: str = ""  # what is not whole about it, in a sentence
 
     @property
@@ -96,18 +99,20 @@ def read_folder(folder: str | Path) -> Content:
     seeds = tuple(run for path in inner if (run := _run(path, path.name)) is not None)
     runs = (alone,) if alone is not None else seeds
     audit = _read(folder / "audit.json", AuditDocument) or next((run.audit for run in runs if run.audit), None)
+    explanation = _read(folder / "explanation.json", ExplanationDocument)
+    explanation = explanation or next((run.explanation for run in runs if run.explanation), None)
     comparison = _with_costs(_read(folder / "summary.json", ComparisonDocument), folder / "timings.csv")
-    if not runs and audit is None and comparison is None and tuning is None:
+    if not runs and audit is None and comparison is None and tuning is None and explanation is None:
         raise InputError(
             f"{folder}: nothing to report. Looked for metrics.json (a run), seed-*/metrics.json (several seeds), "
-            "audit.json (an audit), summary.json (a comparison) and tune.json (a tuning). Make one with fairview "
-            "train, audit, compare or tune."
+            "audit.json (an audit), explanation.json (an explanation), summary.json (a comparison) and tune.json (a "
+            "tuning). Make one with fairview train, audit, explain, compare or tune."
         )
-    _check_graph(folder, runs, audit, comparison)
+    _check_graph(folder, runs, audit, comparison, explanation)
     study = _read(folder / "study.json", RootModel[dict[str, Any]]) if comparison is not None else None
-    title = _title(tuning, runs, audit, comparison) or visible(folder.resolve().name)
+    title = _title(tuning, runs, audit, comparison, explanation) or visible(folder.resolve().name)
     asked = study.root if study else {}
-    return Content(title, runs, audit, comparison, asked, tuning, _unfinished(runs, comparison, asked))
+    return Content(title, runs, audit, comparison, asked, tuning, explanation, _unfinished(runs, comparison, asked))
 
 
 def _unfinished(runs: tuple[RunDocuments, ...], comparison: ComparisonDocument | None, study: dict[str, Any]) -> str:
@@ -128,12 +133,17 @@ def _unfinished(runs: tuple[RunDocuments, ...], comparison: ComparisonDocument |
 
 
 def _check_graph(
-    folder: Path, runs: tuple[RunDocuments, ...], audit: AuditDocument | None, comparison: ComparisonDocument | None
+    folder: Path,
+    runs: tuple[RunDocuments, ...],
+    audit: AuditDocument | None,
+    comparison: ComparisonDocument | None,
+    explanation: ExplanationDocument | None,
 ) -> None:
     """Numbers of one graph must not stand on one page with those of another."""
     hashes = {f"{run.name or 'run'}: run.json": run.record.data.sha256 for run in runs if run.record}
     hashes |= {f"{run.name or 'run'}: audit.json": run.audit.graph.sha256 for run in runs if run.audit}
     hashes |= {"audit.json": audit.graph.sha256} if audit else {}
+    hashes |= {"explanation.json": explanation.graph.sha256} if explanation else {}
     hashes |= {"summary.json": comparison.graph.sha256} if comparison else {}
     known = {place: sha256 for place, sha256 in hashes.items() if sha256}
     if len(set(known.values())) > 1:
@@ -173,10 +183,11 @@ def _run(folder: Path, name: str) -> RunDocuments | None:
     label = f"seed {record.seed}" if record is not None and record.seed is not None else visible(name)
     splits = None if metrics is None else {visible(split): evaluation for split, evaluation in metrics.root.items()}
     history, audit = _history(folder / "history.jsonl"), _read(folder / "audit.json", AuditDocument)
+    explanation = _read(folder / "explanation.json", ExplanationDocument)
     certificate = _read(folder / "certificate.json", CertificateDocument)
     same = None if certificate is None else _is_model(folder / "model.json", certificate.model_sha256)
     stability = _read(folder / "stability.json", Stability)
-    return RunDocuments(label, record, splits, history, audit, certificate, same, stability)
+    return RunDocuments(label, record, splits, history, audit, explanation, certificate, same, stability)
 
 
 def _is_model(path: Path, sha256: str) -> bool | None:
@@ -242,12 +253,14 @@ def _title(
     runs: tuple[RunDocuments, ...],
     audit: AuditDocument | None,
     comparison: ComparisonDocument | None,
+    explanation: ExplanationDocument | None,
 ) -> str:
     """Where the data come from."""
     candidates = [tuning.graph.source] if tuning else []
     candidates += [comparison.graph.source] if comparison else []
     candidates += [audit.graph.source] if audit else []
     candidates += [run.record.data.source for run in runs if run.record]
+    candidates += [explanation.graph.source] if explanation else []
     return next((source for source in candidates if source), "")
 
 

@@ -19,7 +19,9 @@ import jinja2
 from markupsafe import Markup
 
 from fairview._version import __version__
+from fairview.leakage.sentences import reasons
 from fairview.optional import require
+from fairview.report.attributes import attribute_names
 from fairview.report.documents import RunRecord, visible
 from fairview.report.figures import NEEDS, Figure
 from fairview.report.figures.figure import FigureTable
@@ -57,6 +59,7 @@ def page(content: Content, figures: list[Figure]) -> str:
         steps=lambda slider: Markup(inert_json([asdict(step) for step in slider.steps])),  # noqa: S704 (no `<` in it)
         version=__version__,
         compared=content.comparison is not None,
+        several=attribute_names(content),
         is_number=_is_number,
     )
 
@@ -92,7 +95,9 @@ def _kind(content: Content) -> str:
         return "Comparison"
     if len(content.runs) > 1:
         return f"{len(content.runs)} runs"
-    return "Run" if content.runs else "Graph audit"
+    if content.runs:
+        return "Run"
+    return "Graph audit" if content.audit is not None else "Explanation"
 
 
 def _sections(content: Content) -> Iterator[tuple[str, Facts]]:
@@ -117,13 +122,15 @@ def _sections(content: Content) -> Iterator[tuple[str, Facts]]:
 
 
 def _data(content: Content, record: RunRecord | None) -> Iterator[tuple[str, str]]:
-    documents = (content.tuning, content.audit, content.comparison)
+    documents = (content.tuning, content.audit, content.comparison, content.explanation)
     graph = next((document.graph for document in documents if document is not None), None)
     yield "source", content.title
     if graph is not None:
         yield "nodes", count(graph.nodes)
         yield "edges", count(graph.edges)
         yield "sensitive attribute", graph.sensitive or "unknown"
+        for attribute, groups in graph.attributes.items():
+            yield f"groups of {attribute}", listed([f"{name} {size:,}" for name, size in groups.items()], 50)
         yield from ((f"group {name}", plural(size, "node")) for name, size in list(graph.groups.items())[:50])
         if graph.sensitive_channels:
             yield "sensitive channels among the features", listed(graph.sensitive_channels, 12)
@@ -175,7 +182,10 @@ def _notes(content: Content) -> list[str]:
     ]
     if audit is not None:
         notes += [*audit.notes, *(audit.model.notes if audit.model else [])]
-        notes += [f"{name} is undefined: {reason}." for name, reason in audit.undefined.items()]
+        notes += [f"{name} is undefined: {reason}." for name, reason in reasons(audit.model_dump()).items()]
+        for attribute, part in audit.attributes.items():
+            notes += [f"{attribute}: {note}" for note in part.notes]
+            notes += [f"{attribute}: {name} is undefined: {reason}." for name, reason in part.undefined.items()]
     if run is not None and run.test is not None:
         test = run.test
         lacking = {metric: why for metric, why in test.without_interval.items() if metric not in test.undefined}

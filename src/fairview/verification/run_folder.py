@@ -17,7 +17,7 @@ from fairview.runs.finished import FILES, read_metrics, read_record
 from fairview.runs.run import run_metrics, sample_notes
 from fairview.runs.stability import against_metrics, read_stability
 from fairview.tuning.certificate import NAME, check_certificate
-from fairview.verification import audit_file, model_file, predictions
+from fairview.verification import audit_file, explanation_file, model_file, predictions
 from fairview.verification.findings import Findings
 
 Loader = Callable[[Path], Estimator]
@@ -93,6 +93,9 @@ def _check_numbers(
                 if not _is_sampled(folder):
                     findings.add(audit_file.against_graph(audit, graph))
                 findings.note(audit_file.NOT_REPEATED)
+            if explanation := read_folder(folder).explanation:
+                findings.add(explanation_file.against_graph(explanation, graph))
+                findings.note(explanation_file.NOT_REPEATED)
         if not (folder / predictions.NAME).exists():
             return
         found = predictions.read_predictions(folder / predictions.NAME)

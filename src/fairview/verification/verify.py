@@ -17,6 +17,7 @@ from fairview.methods.encoder_spec import Encoder
 from fairview.methods.model_files import load_model
 from fairview.propagation.folder import Propagated
 from fairview.report.folder import read_folder
+from fairview.verification import explanation_file
 from fairview.verification.audit_file import NOT_REPEATED, against_graph
 from fairview.verification.comparison_folder import check_comparison
 from fairview.verification.findings import Findings
@@ -89,12 +90,13 @@ def verify(
         check_comparison(folder, graph, found)
     elif seeds := sorted(path for path in folder.glob("seed-*") if path.is_dir()):
         _check_seeds(folder, seeds, graph, load, found, whole)
-    elif (folder / "audit.json").exists():
+    elif any((folder / name).exists() for name in ("audit.json", explanation_file.NAME)):
         _check_audit(folder, graph, found)
     else:
         raise InputError(
             f"{folder}: nothing to verify. Looked for run.json or model.json (a run), seed-* (several), audit.json (an "
-            "audit), summary.json (a comparison), tune.json (a tuning) and manifest.json (a propagated folder)."
+            "audit), explanation.json (an explanation), summary.json (a comparison), tune.json (a tuning) and "
+            "manifest.json (a propagated folder)."
         )
     return Verification(
         not found.problems, tuple(found.problems), tuple(found.checked), found.recounted, found.recomputed,
@@ -125,10 +127,15 @@ def _check_audit(folder: Path, graph: NodeGraph | None, found: Findings) -> None
     with found.collecting():
         problems, checked = mismatches(folder)
         found.add(problems)
-        found.looked_at(checked or [name for name in ("audit.json",) if (folder / name).exists()])
+        known = ("audit.json", explanation_file.NAME)
+        found.looked_at(checked or [name for name in known if (folder / name).exists()])
         if problems:
             return
-        audit = read_folder(folder).audit
+        content = read_folder(folder)
+        audit, explanation = content.audit, content.explanation
+        if explanation is not None and graph is not None and (folder / explanation_file.NAME).exists():
+            found.add(explanation_file.against_graph(explanation, graph))
+            found.note(explanation_file.NOT_REPEATED)
         if audit is not None and graph is not None and (folder / "audit.json").exists():
             found.add(against_graph(audit, graph))
             found.note(NOT_REPEATED)

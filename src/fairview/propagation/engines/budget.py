@@ -11,6 +11,8 @@ from fairview.errors import InputError, option
 _BASE = 1_200_000_000
 """Bytes for Python, its packages, DuckDB's buffers and the blocks that are worked on."""
 _REAL = 8
+_MOST_NODES = 2**31 - 1
+"""A link is a key of 63 bits, and a column number one of 31."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,12 @@ class Budget:
         """How many channels are held at a time.
 
         Raises:
-            InputError: not even one.
+            InputError: not even one, or there are more nodes than can be numbered.
         """
+        if self.nodes > _MOST_NODES:
+            raise InputError(
+                f"nodes: {self.nodes:,}; this engine can number {_MOST_NODES:,}. Pass {option('engine', 'spark')}."
+            )
         fixed = _BASE + self.nodes * (_REAL + 8 + 4)  # degrees, ids, and labels, groups and splits
         width = (memory - fixed) // (self.nodes * _REAL) if self.nodes else self.channels
         if width < 1:
@@ -57,10 +63,11 @@ class Budget:
     def disk(self) -> int:
         """Bytes of work files and parts at the worst moment."""
         keys = self.pairs * (8 + 8 * self.weighted)
-        blocks = self.pairs * (4 + 4 * self.weighted)
-        features = self.nodes * self.channels * _REAL * (self.hops + 2)
+        blocks = self.pairs * (4 + 4 * self.weighted) + self.nodes * 8
+        encoded = self.nodes * self.channels * _REAL
+        hops = encoded * (self.hops + 1)
         parts = self.nodes * (self.channels * (self.hops + 1) * 4 + 16)
-        return max(keys + blocks, blocks + features + parts)
+        return max(encoded + keys + blocks, encoded + blocks + hops, hops + parts)
 
     def check_disk(self, folder: Path) -> None:
         """Enough room must be left where the folder is.

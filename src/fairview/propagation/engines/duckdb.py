@@ -69,7 +69,7 @@ def beyond_memory(
     blocks, left_out = _links(links, ids, rows, work, stages, threads)
     roles, filled, values = rows.notes
     counts = blocks.counts.notes(directed=links.directed)
-    width = budget.width(memory)
+    width = _width(budget.width(memory), work, stages)
     groups = [slice(first, first + width) for first in range(0, len(rows.recipe.features.channels), width)]
     _hops(rows, blocks, operator, hops, groups, work, stages, threads)
     recipe = rows.recipe
@@ -194,6 +194,18 @@ def _links(
 # --- hops -------------------------------------------------------------------------------------------------------------
 
 
+def _width(allowed: int, work: Path, stages: Stages) -> int:
+    """How many channels are propagated at a time: as many as an earlier process took, if the memory allows that."""
+    begun = stages.result("width")
+    if begun is not None and (begun <= allowed or stages.result("hops") is not None):
+        return int(begun)
+    for kind in ("json", "bin"):  # a file without its document is not whole
+        for path in work.glob(f"hop-*.{kind}"):
+            path.unlink()
+    stages.finish("width", allowed)
+    return allowed
+
+
 def _hops(
     rows: NodeRows,
     blocks: Blocks,
@@ -204,7 +216,9 @@ def _hops(
     stages: Stages,
     threads: int,
 ) -> None:
-    """S^h X for every hop and group of channels, as files of float64."""
+    """S^h X for every hop and group of channels, as files of float64; what they were made of is removed."""
+    if stages.result("hops") is not None:
+        return
     factors: npt.NDArray[np.float64] | None = None
     total = (len(blocks.starts) - 1) * hops * len(groups) + 1
     with stages.timed("propagate", total) as advance:
@@ -224,6 +238,9 @@ def _hops(
                 width = len(range(*group.indices(len(rows.recipe.features.channels))))
                 multiply(blocks, operator, factors, source, target, width=width, threads=threads, done=advance)
                 stages.finish(f"hop-{hop}-{number}", True)
+    stages.finish("hops", True)
+    rows.encoded.unlink()
+    blocks.remove()
 
 
 def _hop_file(work: Path, hop: int, group: int) -> Path:

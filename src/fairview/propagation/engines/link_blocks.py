@@ -58,6 +58,11 @@ class Blocks:
             np.fromfile(weights, dtype=np.float32) if weights.exists() else None,
         )
 
+    def remove(self) -> None:
+        """Delete the files."""
+        for path in self.folder.glob("block-*.bin"):
+            path.unlink()
+
 
 class Histogram:
     """About how many pairs lead to which rows: counts of stretches of rows, a pass over the links before the sort."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairview.explanation.sentences import summary
 from fairview.report.folder import Content
 from fairview.report.verdict.certificate import frame_of
 from fairview.report.verdict.comparison_verdict import comparison_verdict
@@ -24,6 +25,9 @@ def verdict_of(content: Content) -> ReportVerdict:
         return comparison_verdict(content.comparison)
     if content.audit is not None:
         return graph_verdict(content.audit)
+    if content.explanation is not None:
+        told = summary(content.explanation.model_dump())
+        return ReportVerdict("unsure", "An explanation alone says nothing of fairness.", tuple(told))
     return ReportVerdict(
         "unsure", "This run has no test numbers.", ("Nothing was measured on nodes whose labels it had not seen.",)
     )
