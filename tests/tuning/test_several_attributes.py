@@ -273,4 +273,4 @@ def test_certified_models_break_none_of_their_limits_more_often_than_promised():
         assert len(rows) == 120
         assert sum(count.broken for count in rows) <= binom.ppf(0.999, 120, level), (asked, limit, level)
     alone = [count for count in counts if (count.asked, count.limit, count.level) == ("each", 0.08, 0.1)]
-    assert np.mean([count.combinations > 0.08 for count in alone]) > 0.5  # nothing was promised of these
+    assert np.mean([count.combinations > 0.08 for count in alone]) > 0.2  # nothing was promised of these
