@@ -156,7 +156,7 @@ def table(found: list[Line]) -> str:
     for start in range(0, len(found), len(METRICS)):
         row = found[start : start + len(METRICS)]
         first = row[0]
-        values = [_mean(line) if line.kind == "none" else _difference(line.minus_none) for line in row]
+        values = [_mean(line) if line.kind == "none" else shown_difference(line.minus_none) for line in row]
         cells = [first.dataset, first.encoder, str(first.labels), str(first.splits), first.kind, *values]
         shown.append(f"| {' | '.join(cells)} |")
     return "\n".join(shown)
@@ -181,7 +181,7 @@ def together(rows: list[dict[str, Any]]) -> str:
                 ]
                 for k in (0, 1)
             )
-            values = [_difference(difference(runs, reference, metric)) for metric in METRICS]
+            values = [shown_difference(difference(runs, reference, metric)) for metric in METRICS]
             shown.append(f"| {kind} | {labels} | {len(whole)} | {' | '.join(values)} |")
     return "\n".join(shown)
 
@@ -208,7 +208,7 @@ def _mean(line: Line) -> str:
     return f"{100 * line.mean.mean:.1f}" if isinstance(line.mean.mean, float) else "undefined"
 
 
-def _difference(gained: Estimate) -> str:
+def shown_difference(gained: Estimate) -> str:
     if not isinstance(gained.mean, float):
         return "undefined"
     if gained.low is None or gained.high is None:

@@ -2,6 +2,7 @@
 
 python -m studies.search german-gcn                        64 settings, then the best 16, then the best 4
 python -m studies.search bail-sage --rungs 12x1,3x2        fewer, where a run takes minutes
+python -m studies.search german-sign                       around the published settings of GCN, as SIGN has none
 
 The graph that is searched on has no test split, and the seeds (101, 102, ...) are not those of any table. The score is
 the selection rule's own, AUC + F1 + accuracy - gaps on val. Writes docs/results/search-CELL.csv and prints the last
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import fairview as fv
-from fairview.methods.presets import preset_settings
+from fairview.methods.presets import has_preset, preset_settings
 from fairview.paper.numbers import PAPER_METRICS
 from fairview.study.trials import Result, Trial, run_trials
 
@@ -69,7 +70,8 @@ def candidates(published: Settings, count: int) -> list[Settings]:
 
 
 def _published(dataset: str, encoder: str) -> Settings:
-    """Of the preset `paper`, those of the search space that it leaves at their defaults included."""
+    """Of the preset `paper`, those of the search space that it leaves at their defaults included; for SIGN GCN's."""
+    encoder = encoder if has_preset("paper", dataset, encoder) else "gcn"
     rates = {name: 0.001 for name in SPACE if name.startswith("learning_rate")}
     return rates | {
         name: value for name, value in preset_settings("paper", dataset, encoder).items() if name != "encoder"

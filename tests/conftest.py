@@ -34,6 +34,32 @@ def graph() -> fv.NodeGraph:
     return made.with_splits(fv.stratified_splits(made, repeats=1)[0])
 
 
+def crossed_graph(nodes: int, *, seed: int = 0, rare: int = 0) -> fv.NodeGraph:
+    """Race and sex tell nothing by themselves; whether they agree is what labels, links and channels hang on.
+
+    The last `rare` nodes are of a third race.
+    """
+    made = fv.synthetic_graph(nodes, groups={"no": 0.5, "yes": 0.5}, average_degree=10, label_bias=0.3, seed=seed)
+    race = np.random.default_rng(seed).integers(0, 2, nodes)
+    race_of = np.array(["black", "white", "other"])
+    sexes = np.array(["f", "m"])[race ^ made.sensitive]
+    races = race_of[np.where(np.arange(nodes) < nodes - rare, race, 2)]
+    fields = fv.NodeGraph.from_arrays(
+        features=made.features,
+        channels=made.channels,
+        edges=np.stack([made.adjacency.sources, made.adjacency.indices]),
+        labels=made.labels,
+        sensitive={"race": races, "sex": sexes},
+    )
+    return fields.with_splits(fv.stratified_splits(made, repeats=1)[0])
+
+
+@pytest.fixture(scope="session")
+def crossed() -> Callable[..., fv.NodeGraph]:
+    """Makes graphs with two sensitive attributes whose combinations matter alone."""
+    return crossed_graph
+
+
 @pytest.fixture(scope="session")
 def one_thread() -> Iterator[None]:
     """One thread inside, as before outside."""

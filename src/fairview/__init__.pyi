@@ -13,6 +13,7 @@ from fairview.data.datasets.registry import register_dataset as register_dataset
 from fairview.data.graph import NodeGraph as NodeGraph
 from fairview.data.graph import Provenance as Provenance
 from fairview.data.pyg import from_pyg as from_pyg
+from fairview.data.similarity.bands import link_bands as link_bands
 from fairview.data.similarity.rules import NearestNeighbours as NearestNeighbours
 from fairview.data.similarity.rules import SimilarityThreshold as SimilarityThreshold
 from fairview.data.splits import published_split as published_split

@@ -38,13 +38,13 @@ def group_codes(values: npt.ArrayLike, name: str = "sensitive") -> tuple[Codes, 
     if array.dtype.kind not in "biuOUSTf":
         raise InputError(f"{name}: values of type {array.dtype} can't name groups; use numbers or texts.")
     if array.dtype.kind in "OST":
-        return _object_codes(array.astype(np.object_))
+        return _object_codes(array.astype(np.object_), name)
     known = ~np.isnan(array) if array.dtype.kind == "f" else np.ones(len(array), dtype=np.bool_)
     kinds, places = np.unique(array[known], return_inverse=True)
-    return _coded(known, places, tuple(map(_name, kinds)))
+    return _coded(known, places, tuple(map(_name, kinds)), name)
 
 
-def _object_codes(array: npt.NDArray[np.object_]) -> tuple[Codes, tuple[str, ...]]:
+def _object_codes(array: npt.NDArray[np.object_], what: str) -> tuple[Codes, tuple[str, ...]]:
     """Values with one name are one group: 1, 1.0 and '1' are, and are not True."""
     values = array.tolist()
     known = np.fromiter(map(_is_known, values), dtype=np.bool_, count=len(values))
@@ -52,14 +52,14 @@ def _object_codes(array: npt.NDArray[np.object_]) -> tuple[Codes, tuple[str, ...
     keys = {(_by_value(value), name) for value, name in zip(array[known].tolist(), named, strict=True)}
     names = tuple(dict.fromkeys(name for _, name in sorted(keys)))
     place = {name: code for code, name in enumerate(names)}
-    return _coded(known, np.array([place[name] for name in named], dtype=np.int64), names)
+    return _coded(known, np.array([place[name] for name in named], dtype=np.int64), names, what)
 
 
 def _coded(
-    known: npt.NDArray[np.bool_], places: npt.NDArray[np.int64], names: tuple[str, ...]
+    known: npt.NDArray[np.bool_], places: npt.NDArray[np.int64], names: tuple[str, ...], what: str
 ) -> tuple[Codes, tuple[str, ...]]:
     if len(names) > _MOST_GROUPS:
-        raise InputError(f"sensitive: {len(names):,} distinct values; that is a quantity. Bin it into groups first.")
+        raise InputError(f"{what}: {len(names):,} distinct values; that is a quantity. Bin it into groups first.")
     codes = np.full(len(known), UNKNOWN, dtype=np.int16)
     codes[known] = places
     return codes, names

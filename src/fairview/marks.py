@@ -131,6 +131,7 @@ MARKS: Mapping[str, Mark] = MappingProxyType(
         # the paper's folder
         "paper.html": _contains(GENERATOR, b"<title>FairVGNN's tables and figures, from our runs</title>"),
         "results.md": _begins(b"# Results\n\nMade by `fairview paper results`;"),
+        "results-tables.md": _begins(b"# The tables behind the results\n\nMade by `fairview paper results`;"),
     }
 )
 """By the name of an output."""

@@ -31,7 +31,9 @@ def test_a_table_leaves_its_files_and_goes_on_where_it_was(run, tmp_path):
     results = run("paper", "results", "--out", tmp_path)
     assert results.code == 0, results.err
     assert (tmp_path / "results.md").read_text().startswith("# Results")
+    assert (tmp_path / "results-tables.md").read_text().startswith("# The tables behind the results")
     assert "not run" in results.out
+    assert run("paper", "results", "--out", tmp_path).code == 0  # both may be replaced: fairview wrote them
 
 
 @pytest.mark.parametrize(("name", "rows"), [("table1", 7), ("fig3", 8), ("table2", 0)])
@@ -69,15 +71,39 @@ def test_a_narrower_call_leaves_the_other_rows_in_the_table(run, tmp_path):
     assert ("gin", "nifty") not in {(row["encoder"], row["row"]) for row in rows}  # neither asked for nor run
 
 
-def test_results_are_not_replaced_by_a_smoke_test_or_fewer_seeds(run, tmp_path):
+def test_results_are_not_replaced_by_a_smoke_test(run, tmp_path):
     real = ("paper", "table3", "--datasets", "german", "--methods", "edits", "--encoders", "gcn", "--out", tmp_path)
     assert run(*real, "--finished").code == 0
     before = (tmp_path / "table3.json").read_bytes()
-    for change, what in ((("--quick",), "a smoke test"), (("--seeds", 2, "--finished"), "2 seeds")):
-        outcome = run(*real, *change)
-        assert outcome.code == 1
-        assert f"holds results of 5 seeds, which {what} would replace" in outcome.err
+    outcome = run(*real, "--quick")
+    assert (outcome.code, "holds results of 5 seeds, which a smoke test would replace" in outcome.err) == (1, True)
     assert (tmp_path / "table3.json").read_bytes() == before
+
+
+def test_calls_with_other_numbers_of_seeds_share_a_table(run, tmp_path):
+    small = ("paper", "table3", *SMALL, "--out", tmp_path)
+    assert run(*small, "--methods", "fairvgnn", "--seeds", 2).code == 0
+    assert run(*small, "--methods", "edits", "--seeds", 1).code == 0
+    document = json.loads((tmp_path / "table3.json").read_text())
+    assert {row["row"]: len(row["draws"]) for row in document["rows"] if row["encoder"]} == {"edits": 1, "fairvgnn": 2}
+    assert document["scope"]["seeds"] == 2
+    outcome = run(*small, "--methods", "edits", "--seeds", 2, "--finished", "--format", "json")
+    (row,) = [row for row in json.loads(outcome.out)["tables"][0]["rows"] if row["row"] == "edits"]
+    assert (row["runs"], row["earlier"]) == (1, False)
+
+
+def test_rows_of_an_earlier_call_are_shown_and_called_so(run, tmp_path):
+    past = tmp_path / "past"
+    past.mkdir()
+    header = "dataset,encoder,block,row,method,metric,runs,mean,std"
+    (past / "table3.csv").write_text(f"{header}\ngerman,gcn,,edits,edits,auc,5,68.98,8.47\n")
+    asked = ("paper", "table3", "--datasets", "german", "--encoders", "gcn", "--methods", "edits", "--finished")
+    outcome = run(*asked, "--earlier", past, "--out", tmp_path / "now", "--format", "json")
+    assert outcome.code == 0, outcome.err
+    (row,) = [row for row in json.loads(outcome.out)["tables"][0]["rows"] if row["row"] == "edits"]
+    assert (row["runs"], row["earlier"], round(row["mean"]["auc"], 4)) == (5, True, 0.6898)
+    assert "| 5, earlier |" in (tmp_path / "now" / "table3.md").read_text()
+    assert run("paper", "results", "--earlier", past, "--out", tmp_path / "now").code == 1
 
 
 def test_check_needs_something_to_check(run, tmp_path):

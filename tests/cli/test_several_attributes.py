@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -96,3 +97,35 @@ def test_propagate_refuses_several(run, tables, tmp_path):
     done = run("propagate", *tables, *BOTH, "--out", tmp_path / "folder")
     assert done.code == 1
     assert "a propagated folder holds one attribute, and these are 'race', 'sex'." in done.err
+
+
+def test_the_audit_has_a_section_for_each_attribute_and_one_for_their_combinations(run, tables, tmp_path):
+    pytest.importorskip("altair")
+    done = run("audit", *tables, *BOTH, "--permutations", 19, "--no-probes", "--out", tmp_path / "audit")
+    assert done.code == 0, done.err
+    lines = done.out.splitlines()
+    heads = [line for line, below in pairwise(lines) if below and set(below) == {"="}]
+    assert heads == ["race", "sex", "race & sex"]
+    titles = [line.strip() for line in lines if line.startswith(("Correlation with", "Groups by"))]
+    assert titles == [
+        f"{title} {name}{more}"
+        for name in heads
+        for title, more in (("Correlation with", " by hop (gcn)"), ("Groups by", ""))
+    ]
+    assert "all channels, hops and attributes." in " ".join(done.out.split())
+    assert lines[0].endswith("what all columns reveal together was not measured.")
+    assert len([line for line in lines if line.startswith("rule: ")]) == 1
+    assert (tmp_path / "audit" / "report.html").exists()
+    document = json.loads((tmp_path / "audit" / "audit.json").read_text())
+    assert list(document["attributes"]) == ["race", "sex"]
+
+
+def test_combinations_without_people_are_named_below_the_audits_table(run, tables, tmp_path):
+    nodes = pl.read_csv(tables[1])
+    rare = pl.Series("race", [*nodes["race"][:-1], "other"])
+    nodes.with_columns(rare).write_csv(tmp_path / "people.csv")
+    done = run("audit", "--nodes", tmp_path / "people.csv", *tables[2:], *BOTH, "--permutations", 19, "--no-probes")
+    assert done.code == 0, done.err
+    missing = "race=other & sex=m" if nodes["sex"][-1] == "f" else "race=other & sex=f"
+    assert f"Without nodes: {missing}." in " ".join(done.out.split())
+    assert "homophily of group 'race=other" not in done.out

@@ -9,9 +9,10 @@ import warnings
 from pathlib import Path
 
 import pytest
+from studies.graphs import crossed_graph
 
 import fairview as fv
-from fairview.cli.tune import _limits
+from fairview.cli.tune import _largest_gaps, _limits
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # PyG's import is not ours to judge
@@ -137,6 +138,87 @@ def test_limits_are_read_as_the_library_takes_them():
     assert _limits(None, []) == {"max_gap": None, "gaps": None}
     assert _limits(0.05, ["equalized_odds"]) == {"max_gap": 0.05, "gaps": ["equalized_odds"]}
     assert _limits(None, ["equal_opportunity=0.03"]) == {"max_gap": {"equal_opportunity": 0.03}}
+
+
+def test_a_limit_may_be_for_all_or_for_some_by_name():
+    assert _largest_gaps([]) is None
+    assert _largest_gaps(["0.05"]) == 0.05
+    assert _largest_gaps(["race=0.05", "race & sex=0.1"]) == {"race": 0.05, "race & sex": 0.1}
+    assert _limits({"race": 0.05}, []) == {"max_gap": {"race": 0.05}, "gaps": None}
+    assert _limits({"race": 0.05}, ["equalized_odds"]) == {"max_gap": {"race": 0.05}, "gaps": ["equalized_odds"]}
+
+
+@pytest.fixture(scope="module")
+def crossed(tmp_path_factory) -> Path:
+    """A table of 2,400 people with race and sex, three of race c."""
+    made, path = crossed_graph(2400, seed=1), tmp_path_factory.mktemp("crossed") / "people.csv"
+    race, sex = made.attributes
+    lines = ["id,income,age,race,sex,ok"]
+    for i in range(2400):
+        x = made.features[i]
+        of_race = "c" if i < 3 else race.groups[race.codes[i]]
+        lines.append(f"{i},{x[:3].sum():.4f},{x[3:].sum():.4f},{of_race},{sex.groups[sex.codes[i]]},{made.labels[i]}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def two(path):
+    return ("--nodes", path, "--label", "ok", "--sensitive", "race", "--sensitive", "sex", "--positive", "1")
+
+
+def test_limits_by_attribute_from_the_command_line_to_the_certificate(run, crossed, tmp_path):
+    limits = ("--max-gap", "sex=0.2", "--gap", "statistical_parity", "--gap", "equal_opportunity")
+    found = run("tune", *two(crossed), *limits, *QUICK, "--out", tmp_path / "out", "--no-report")
+    assert found.code == 0, found.err
+    text = words(found.out)
+    assert "It keeps statistical parity by sex within 20 points and equal opportunity by sex within 20 points" in text
+    limits = json.loads((tmp_path / "out" / "tune.json").read_text())["limits"]
+    assert limits == [
+        {"gap": gap, "attribute": "sex", "limit": 0.2} for gap in ("statistical_parity", "equal_opportunity")
+    ]
+
+
+def test_small_groups_are_named_with_the_options_that_help(run, crossed, tmp_path):
+    found = run("tune", *two(crossed), "--max-gap", "0.2", *QUICK, "--out", tmp_path / "out", "--no-report")
+    assert found.code == 1
+    text = words(found.err)
+    assert "of 'c' can certify the statistical parity gap by race" in text
+    assert (
+        "of 'race=c & sex=m' can certify the statistical parity gap by race & sex, and a limit of 20 points needs at "
+        "least 6, whatever the model. Give the val split more of them, merge groups, or set limits for each attribute, "
+        "without their combinations: --max-gap race=0.2 --max-gap sex=0.2."
+    ) in text
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--max-gap", "much"), "'much' is no number, and no NAME=LIMIT such as race=0.05."),
+        (("--max-gap", "race=much"), "'race=much' is no number, and no NAME=LIMIT such as race=0.05."),
+        (("--max-gap", "0.1", "--max-gap", "sex=0.2"), "give one limit for all, or one NAME=LIMIT for each name."),
+        (("--max-gap", "sex=0.1", "--max-gap", "sex=0.2"), "give one limit for all, or one NAME=LIMIT for each name."),
+    ],
+)
+def test_limits_that_are_none_or_too_many_have_exit_code_2(run, tmp_path, arguments, message):
+    found = run("tune", "german", *arguments, "--out", tmp_path / "out")
+    assert found.code == 2
+    assert message in words(found.err)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--max-gap", "sex=0.1", "--gap", "equalized_odds=0.1"), "--gap equalized_odds=0.1: --max-gap has limits by "
+         "name already; name the gap alone."),
+        (("--max-gap", "sexx=0.1"), "--max-gap: 'sexx' is neither a sensitive attribute nor a gap. Did you mean "
+         "'sex'?"),
+    ],
+)  # fmt: skip
+def test_limits_by_name_that_name_nothing_are_refused(run, crossed, tmp_path, arguments, message):
+    found = run("tune", *two(crossed), *arguments, "--out", tmp_path / "out")
+    assert found.code == 1
+    assert message in words(found.err)
 
 
 @pytest.mark.parametrize(

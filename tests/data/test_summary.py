@@ -73,8 +73,8 @@ def test_the_summary_is_json_with_stable_keys():
     facts = fv.summarise(fv.NodeGraph.from_arrays(features=[[1.0]], edges=[[], []]))
     assert json.loads(json.dumps(facts, allow_nan=False)) == facts
     assert list(facts) == [
-        "source", "nodes", "edges", "directed", "weighted", "average_degree", "largest_degree", "isolated_nodes",
-        "components", "channels", "constant_channels", "classes", "labels", "sensitive", "sensitive_unknown",
-        "sensitive_channels", "groups", "homophily", "splits", "notes", "sha256", "graph_sha256", "undefined",
-        "trainable", "reasons", "hints",
+        "source", "nodes", "edges", "directed", "weighted", "link_kinds", "average_degree", "largest_degree",
+        "isolated_nodes", "components", "channels", "constant_channels", "classes", "labels", "sensitive",
+        "sensitive_unknown", "sensitive_channels", "groups", "homophily", "splits", "notes", "sha256", "graph_sha256",
+        "undefined", "trainable", "reasons", "hints",
     ]  # fmt: skip

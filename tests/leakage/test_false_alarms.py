@@ -65,6 +65,27 @@ def test_two_hundred_graphs_without_leaks_raise_alarms_at_the_declared_rate(with
     assert found["label"] == 0
 
 
+@pytest.mark.slow
+def test_several_attributes_raise_alarms_at_the_declared_rate_together(without_leaks):
+    """The groups of the graph beside a coin, and their combinations; by themselves they would raise more alarms."""
+    graphs, found = 100, Counter()
+    for seed in range(graphs):
+        graph = without_leaks(seed)
+        coin = np.random.default_rng(1000 + seed).integers(0, 2, graph.num_nodes).astype(np.int16)
+        both = graph.with_attributes([*graph.attributes, fv.Attribute("coin", coin, ("x", "y"))])
+        crossed = graph.replace(sensitive=both.sensitive, groups=both.groups)
+        seen = audit(both, permutations=199, probes=False)
+        apart = [audit(each, permutations=199, probes=False) for each in (graph, both.attribute("coin"), crossed)]
+        for name, parts in (("together", [seen, *seen.attributes.values()]), ("apart", apart)):
+            found[f"leak, {name}"] += any(part.leaking for part in parts)
+            smallest = min(min(channel.leak_p_value) for part in parts for channel in part.channels)
+            found[f"p, {name}"] += smallest <= LEVEL
+    sys.stdout.write(f"\n{graphs} graphs with two attributes and without leaks: {dict(found)}\n")
+    assert found["leak, together"] <= binom.ppf(0.999, graphs, LEVEL)
+    assert found["p, together"] <= binom.ppf(0.999, graphs, LEVEL)
+    assert found["p, together"] <= found["p, apart"]
+
+
 def noise_columns(graph, seed):
     """Hidden columns that the links know nothing of: noise, a coin, and what one channel says with noise."""
     rng = np.random.default_rng(seed + 1000)

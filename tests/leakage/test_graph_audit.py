@@ -10,7 +10,8 @@ import pytest
 from scipy.stats import spearmanr
 
 import fairview as fv
-from fairview.leakage.graph_audit import audit, correlation_intervals
+from fairview.leakage.channel_findings import correlation_intervals
+from fairview.leakage.graph_audit import audit
 from fairview.leakage.leaks import leak_test
 from fairview.propagation.correlation import known_groups, sensitive_correlation
 from fairview.propagation.operators import Operator

@@ -127,6 +127,20 @@ def test_keep_probabilities_stand_beside_the_correlations_of_the_models_own_oper
         assert (one.correlation_before, one.correlation_after) == pytest.approx(correlation[:, place])
 
 
+def test_each_hop_of_sign_stands_beside_its_own_correlation(german: fv.NodeGraph) -> None:
+    model = fv.FairVGNN(encoder="sign", depth=3, sensitive_channels=False, **TINY).fit(german)
+    keep = audit_model(model, german, probes=False).keep
+    correlation = np.abs(sensitive_correlation(german, Operator(), 3))
+    channels = [name for name in german.channels if name != "Gender"]
+    assert keep is not None
+    assert [one.name for one in keep] == [f"{name}@{hop}" for hop in range(4) for name in channels]
+    for one in keep:
+        name, _, hop = one.name.rpartition("@")
+        expected = correlation[[0, int(hop)], german.channel_index(name)]
+        assert one.keep_probability == model.keep_probability_[one.name]
+        assert (one.correlation_before, one.correlation_after) == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("encoder", ["mlp", "own"])
 def test_without_an_operator_of_its_own_the_hop_is_gcns(german: fv.NodeGraph, encoder: str) -> None:
     class Own(nn.Module):

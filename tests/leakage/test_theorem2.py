@@ -81,7 +81,7 @@ def test_the_corrected_bound_is_sharp() -> None:
 
 
 @pytest.mark.parametrize("regulariser", ["adaptive", "plain"])
-@pytest.mark.parametrize("encoder", ["gcn", "gin", "mlp"])
+@pytest.mark.parametrize("encoder", ["gcn", "gin", "mlp", "sign"])
 def test_the_corrected_bound_holds_on_trained_models(encoder: str, regulariser: str) -> None:
     synthetic = fv.synthetic_graph(200, homophily=0.3, seed=2)
     for graph in (fv.load_dataset("german"), synthetic.with_splits(fv.stratified_splits(synthetic, repeats=1)[0])):
@@ -90,7 +90,7 @@ def test_the_corrected_bound_holds_on_trained_models(encoder: str, regulariser: 
         assert found.corrected_holds
         assert found.left is not None
         assert found.left > 0
-        assert found.applies == (encoder != "gin")
+        assert found.applies == (encoder in ("gcn", "mlp"))
 
 
 def test_the_printed_bound_fails_on_a_trained_model() -> None:
@@ -110,6 +110,20 @@ def test_on_a_graph_that_obeys_the_assumptions_the_prediction_is_what_is_measure
     found = theorem2(model, graph)
     assert found.chi == pytest.approx(7 / 10)
     assert found.chi_by_group == pytest.approx({"f": 0.7, "m": 0.7})
+    assert found.measured == pytest.approx(found.predicted, rel=1e-6)
+
+
+def test_each_hop_of_sign_shrinks_the_difference_once_more() -> None:
+    graph = planted()
+    model = fv.FairVGNN(encoder="sign", operator="mean", **TINY).fit(graph)
+    found = theorem2(model, graph)
+    weight = model.fitted_.encoder.first_weights[0].detach().double().numpy()
+    x = graph.features.astype(np.float64)
+    delta = x[graph.sensitive == 0].mean(axis=0) - x[graph.sensitive == 1].mean(axis=0)
+    hops = np.concatenate([delta, 0.4 * delta, 0.16 * delta])  # 2χ - 1 = 0.4
+    assert found.left == pytest.approx(np.linalg.norm(weight @ hops))
+    limit = model.clamp_threshold * model.fitted_.clamp_mask.double().numpy()
+    assert found.corrected == pytest.approx(np.sqrt(len(weight)) * limit @ np.abs(hops))
     assert found.measured == pytest.approx(found.predicted, rel=1e-6)
 
 
@@ -166,7 +180,7 @@ def mean_rows(graph: fv.NodeGraph, nodes: list[int]) -> np.ndarray:
 
 def test_what_is_measured_is_the_distance_of_the_mean_representations() -> None:
     graph = fv.load_dataset("german")
-    for encoder in ("gcn", "mlp"):
+    for encoder in ("gcn", "mlp", "sign"):
         model = fv.FairVGNN(encoder=encoder, **TINY).fit(graph)
         h = model.representations(graph)
         distance = np.linalg.norm(h[graph.sensitive == 0].mean(axis=0) - h[graph.sensitive == 1].mean(axis=0))
@@ -181,6 +195,11 @@ def test_what_is_measured_is_the_distance_of_the_mean_representations() -> None:
     [
         ({"encoder": "gcn"}, "Outside the theorem: the operator 'gcn' is not row-normalised.", True),
         ({"encoder": "gcn", "depth": 2}, "The encoder has 2 layers; the theorem is about one.", False),
+        (
+            {"encoder": "sign", "operator": "mean"},
+            "Outside the theorem: it is about one hop (the numbers take hop h with the factor (2χ - 1)^h).",
+            True,
+        ),
         ({"encoder": "sage"}, "The encoder 'sage' is not one linear layer on the channels.", False),
         (
             {"operator": "mean", "weight_regulariser": "none"},

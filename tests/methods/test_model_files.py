@@ -66,7 +66,7 @@ def test_the_document_says_what_prediction_and_audit_need(saved, table_graph):
     keys = "facts fairview format group_at_prediction method parameters tensors_sha256 threshold"
     assert sorted(document) == keys.split()
     assert (document["format"], document["method"], document["fairview"]) == (2, "fairvgnn", fv.__version__)
-    assert document["parameters"] == fv.FairVGNN(**SMALL, seed=1).get_params() | {
+    assert document["parameters"] == fv.FairVGNN(**SMALL, seed=1).plain_params() | {
         "encoder_updates": ["discriminator", "classifier", "generator"]
     }
     facts = document["facts"]

@@ -19,7 +19,7 @@ with warnings.catch_warnings():
     from fairview.methods.fairvgnn import FairVGNNNetwork
     from fairview.training.loop import TrainingError
 
-ENCODERS = ("gcn", "gin", "sage", "mlp")
+ENCODERS = ("gcn", "gin", "sage", "sign", "mlp")
 
 
 class Table(nn.Module):

@@ -39,9 +39,10 @@ TUNED = [(dataset, encoder) for preset, dataset, encoder in CELLS if preset == "
 
 @pytest.mark.parametrize(("dataset", "encoder"), TUNED)
 def test_tuned_settings_are_of_the_papers_search_space(dataset, encoder):
-    tuned, published = (preset_settings(preset, dataset, encoder) for preset in ("tuned", "paper"))
+    tuned = preset_settings("tuned", dataset, encoder)
+    published = preset_settings("paper", dataset, "gcn" if encoder == "sign" else encoder) | {"encoder": encoder}
     changed = {name for name in tuned if tuned[name] != published.get(name, 0.001)}  # the defaults of Adam's rates
-    assert changed
+    assert changed or (dataset, encoder) == ("credit", "sign")  # where those of GCN won
     for name in changed:
         space = next(values for suffix, values in SPACE.items() if suffix in name)
         assert tuned[name] in space

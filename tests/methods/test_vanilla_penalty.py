@@ -18,7 +18,7 @@ from fairview.nn.group_distance import DISTANCES, group_contrasts
 from fairview.nn.losses import classifier_loss
 from fairview.training.checkpoint import load_checkpoint, save_checkpoint
 
-ENCODERS = ("gcn", "gin", "sage", "mlp")
+ENCODERS = ("gcn", "gin", "sage", "sign", "mlp")
 WEIGHTS = {  # and the classes of the nodes whose scores it brings together
     "statistical_parity_weight": ([0, 1],),
     "equal_opportunity_weight": ([1],),

@@ -66,6 +66,18 @@ def test_mlp_is_one_linear_layer() -> None:
     assert shapes(EncoderSpec(kind="mlp").build(27, 0)) == {"layers.0.weight": (16, 27), "layers.0.bias": (16,)}
 
 
+@pytest.mark.parametrize(("depth", "columns"), [(None, 81), (1, 54), (4, 135)])
+def test_sign_is_one_linear_layer_on_every_channel_at_every_hop(depth: int | None, columns: int) -> None:
+    encoder = EncoderSpec(kind="sign", depth=depth).build(27, 0)
+    assert shapes(encoder) == {"layers.0.weight": (16, columns), "layers.0.bias": (16,)}
+
+
+def test_a_column_of_sign_is_named_like_that_of_a_propagated_folder() -> None:
+    names = EncoderSpec(kind="sign").build(2, 0).columns(("age", "debt"))
+    assert names == ("age@0", "debt@0", "age@1", "debt@1", "age@2", "debt@2")
+    assert EncoderSpec(kind="gcn").build(2, 0).columns(("age", "debt")) == ("age", "debt")
+
+
 def test_gin_is_a_linear_layer_and_a_batch_norm() -> None:
     encoder = EncoderSpec(kind="gin").build(27, 0)
     assert shapes(encoder) == {
@@ -100,6 +112,7 @@ def test_sage_is_two_layers_with_a_batch_norm_that_is_not_trained_between_them()
         ("gcn", ["layers.0.lin.weight"]),
         ("gin", ["layers.0.nn.0.weight"]),
         ("sage", ["layers.0.lin_l.weight", "layers.0.lin_r.weight"]),
+        ("sign", ["layers.0.weight"]),
     ],
 )
 @pytest.mark.parametrize("depth", [1, 2, 3])
@@ -151,6 +164,23 @@ def test_gcn_with_another_operator_equals_the_dense_product(adjacency: Adjacency
     encoder, inputs = made(adjacency, kind="gcn", operator=operator)
     s = torch.from_numpy(encoder.spec.propagation.matrix(adjacency).toarray())
     same(encoder(inputs.x, inputs), s @ inputs.x @ encoder.first_weights[0].T + encoder.layer(0).bias)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("operator", [None, "mean", "sum"])
+def test_sign_equals_the_dense_powers_of_its_operator_each_on_its_own_view(
+    adjacency: Adjacency, operator: str | None, depth: int
+) -> None:
+    spec = EncoderSpec(kind="sign", operator=operator, depth=depth, hidden=HIDDEN)
+    encoder = spec.build(CHANNELS, seed=5).double()
+    inputs = GraphInputs(features(), adjacency, spec.propagation, blocks=spec.blocks, dtype=torch.float64)
+    s, x = torch.from_numpy(spec.propagation.matrix(adjacency).toarray()), torch.from_numpy(features())
+    masks = torch.rand(depth + 1, CHANNELS, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    weights = encoder.first_weights[0].split(CHANNELS, dim=1)
+    hops = [torch.linalg.matrix_power(s, h) @ (x * masks[h]) @ weights[h].T for h in range(depth + 1)]
+    same(encoder(inputs.view(masks.flatten()), inputs), sum(hops) + encoder.layer(0).bias)
+    powers = [torch.linalg.matrix_power(s, h) @ x for h in range(depth + 1)]
+    assert torch.allclose(inputs.propagated, torch.cat(powers, dim=1), rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize("self_loops", [0.0, 1.0, 2.0])
@@ -257,6 +287,7 @@ def test_the_weights_depend_on_the_seed_alone(kind: str) -> None:
         ({"kind": "sage"}, "mean", 2),
         ({"kind": "sage", "depth": 1}, "mean", 1),
         ({"kind": "gin", "operator": "gcn", "depth": 3}, "gcn", 3),
+        ({"kind": "sign", "depth": 3}, "gcn", 1),
     ],
 )
 def test_defaults_are_those_of_the_paper(settings: dict[str, object], kind: str | None, layers: int) -> None:

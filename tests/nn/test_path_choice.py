@@ -34,6 +34,8 @@ def features(nodes: int) -> np.ndarray:
         ({"kind": "gin"}, NormalisedPath),
         ({"kind": "sage"}, SagePath),
         ({"kind": "sage", "depth": 3}, SagePath),
+        ({"kind": "sign"}, LinearPath),
+        ({"kind": "sign", "depth": 3}, LinearPath),
         ({"kind": "mlp", "depth": 2}, GeneralPath),
         ({"kind": "gcn", "depth": 2}, GeneralPath),
         ({"kind": "gin", "depth": 2}, GeneralPath),
@@ -43,7 +45,10 @@ def test_the_collapsed_path_is_chosen_where_it_is_exact(
     spec: dict[str, Any], path: type, links: Callable[..., Adjacency]
 ) -> None:
     made = EncoderSpec(**spec)
-    inputs, encoder = GraphInputs(features(10), links(10, 20), made.propagation), made.build(CHANNELS, 0)
+    inputs, encoder = (
+        GraphInputs(features(10), links(10, 20), made.propagation, blocks=made.blocks),
+        made.build(CHANNELS, 0),
+    )
     assert type(choose_path(encoder, inputs)) is path
     assert type(choose_path(encoder, inputs, "general")) is GeneralPath
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 
 import fairview as fv
 from fairview.data.adjacency import Adjacency
+from fairview.data.link_kinds import LinkKinds
 from fairview.nn.encoders import Encoder, EncoderSpec
 from fairview.nn.inputs import GraphInputs
 from fairview.nn.losses import discriminator_loss, generator_loss
@@ -39,6 +41,12 @@ SPECS = {
     "sage-no-loops": {"kind": "sage", "self_loops": 0.0},
     "sage-sum": {"kind": "sage", "operator": "sum"},
     "sage-no-dropout": {"kind": "sage", "dropout": 0.0},
+    "sign": {"kind": "sign"},
+    "sign-1": {"kind": "sign", "depth": 1},
+    "sign-mean-3": {"kind": "sign", "operator": "mean", "depth": 3, "self_loops": 0.0},
+    "gcn-kinds": {"kind": "gcn", "kinds": ("a", "b")},
+    "gcn-mean-kinds": {"kind": "gcn", "operator": "mean", "kinds": ("a", "b")},
+    "gin-kinds": {"kind": "gin", "kinds": ("a", "b"), "self_loops": 2.0},
 }
 
 
@@ -46,6 +54,21 @@ def features(nodes: int, seed: int = 0) -> np.ndarray:
     """Channels of different sizes, none of them centred."""
     x = np.random.default_rng(seed).normal(size=(nodes, CHANNELS))
     return (x + np.array([0, 1, -2, 5, 0, 1])) * [1, 1, 10, 0.1, 1, 3]
+
+
+def in_kinds(adjacency: Adjacency, names: tuple[str, ...]) -> Adjacency:
+    """The same links, each of some kind, the same both ways."""
+    codes = (adjacency.sources + adjacency.indices) % len(names)
+    return dataclasses.replace(adjacency, kinds=LinkKinds(names, codes.astype(np.int16)))
+
+
+def inputs_for(
+    spec: dict[str, Any], x: np.ndarray, adjacency: Adjacency, dtype: torch.dtype = torch.float64
+) -> GraphInputs:
+    made = EncoderSpec(**spec)
+    if made.kinds is not None:
+        adjacency = in_kinds(adjacency, made.kinds)
+    return GraphInputs(x, adjacency, made.propagation, blocks=made.blocks, dtype=dtype)
 
 
 class Side:
@@ -67,7 +90,7 @@ class Side:
         self.encoder.dropout.generator = torch.Generator().manual_seed(2)
         generator = torch.Generator().manual_seed(3)
         self.head = nn.Linear(hidden, outputs, dtype=inputs.dtype)
-        self.mask = ChannelMask(channels, hard=hard).to(inputs.dtype)
+        self.mask = ChannelMask(channels * self.encoder.blocks, hard=hard).to(inputs.dtype)
         with torch.no_grad():
             for parameter in [*self.head.parameters(), self.mask.scores]:
                 parameter.copy_(torch.randn(parameter.shape, dtype=torch.float64, generator=generator))
@@ -149,7 +172,7 @@ def two_sides(spec: dict[str, Any], inputs: GraphInputs, **options: Any) -> tupl
 def test_collapsed_equals_general(
     spec: dict[str, Any], hard: bool, outputs: int, some_rows: bool, links: Callable[..., Adjacency]
 ) -> None:
-    inputs = GraphInputs(features(40), links(40, 80), EncoderSpec(**spec).propagation, dtype=torch.float64)
+    inputs = inputs_for(spec, features(40), links(40, 80))
     rows = np.array([7, 3, 39, 12, 3, 30, 3, 0]) if some_rows else None  # unsorted, repeated, one isolated
     sides = two_sides(spec, inputs, outputs=outputs, rows=rows, hard=hard)
     assert_equal_paths(*sides, script=[False, True, True, False, True], tolerance=1e-10)
@@ -163,16 +186,16 @@ def test_collapsed_equals_general_on_directed_and_weighted_links(
     spec: dict[str, Any], directed: bool, weighted: bool, links: Callable[..., Adjacency]
 ) -> None:
     adjacency = links(30, 50, directed=directed, weighted=weighted)
-    inputs = GraphInputs(features(30), adjacency, EncoderSpec(**spec).propagation, dtype=torch.float64)
+    inputs = inputs_for(spec, features(30), adjacency)
     sides = two_sides(spec, inputs, outputs=1, rows=np.array([4, 28, 9, 1, 2]))
     assert_equal_paths(*sides, script=[True, False], tolerance=1e-10)
 
 
-@pytest.mark.parametrize("name", ["mlp", "gcn", "gin", "gin-two-loops", "sage-2"])
+@pytest.mark.parametrize("name", ["mlp", "gcn", "gin", "gin-two-loops", "sage-2", "sign", "gcn-kinds"])
 def test_collapsed_equals_general_on_german(name: str) -> None:
     """Unscaled features: sums of 10^6 beside zeros and ones."""
     graph = fv.load_dataset("german")
-    inputs = GraphInputs.of(graph, EncoderSpec(**SPECS[name]).propagation, dtype=torch.float64)
+    inputs = inputs_for(SPECS[name], graph.features, graph.adjacency)
     sides = two_sides(SPECS[name], inputs, outputs=1, rows=None, hidden=16)
     assert_equal_paths(*sides, script=[True, True, False], tolerance=1e-10)
 
@@ -182,7 +205,7 @@ def test_a_constant_channel_and_an_empty_view_do_no_harm(links: Callable[..., Ad
     x = features(20)
     x[:, 3] = 1e3
     spec = {"kind": "gin", "operator": "mean"}
-    inputs = GraphInputs(x, links(20, 40), EncoderSpec(**spec).propagation, dtype=torch.float64)
+    inputs = inputs_for(spec, x, links(20, 40))
     general, collapsed = two_sides(spec, inputs, outputs=1, rows=None)
     empty = torch.zeros(2, CHANNELS, dtype=torch.float64)
     empty[1, 3] = 1.0
@@ -208,7 +231,10 @@ def scaled(x: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("training", [True, False], ids=["train", "eval"])
 @pytest.mark.parametrize(
     ("name", "scaling"),
-    [(name, "none") for name in ("mlp", "gcn", "gcn-mean", "gin", "gin-two-loops", "gin-gcn", "sage-1", "sage-2")]
+    [
+        (name, "none")
+        for name in ("mlp", "gcn", "gcn-mean", "gin", "gin-two-loops", "gin-gcn", "sage-1", "sage-2", "sign")
+    ]
     + [("gin-two-loops", "min-max"), ("sage-2", "min-max")],
 )
 def test_in_float32_the_collapsed_path_is_no_further_from_the_truth(name: str, scaling: str, training: bool) -> None:
@@ -221,8 +247,7 @@ def test_in_float32_the_collapsed_path_is_no_further_from_the_truth(name: str, s
     graph = fv.load_dataset("german")
     x = graph.features if scaling == "none" else scaled(graph.features)
     slack = 1.25 if (name, scaling) == ("sage-2", "none") else 1.0
-    operator = EncoderSpec(**SPECS[name]).propagation
-    narrow, wide = (GraphInputs(x, graph.adjacency, operator, dtype=d) for d in (torch.float32, torch.float64))
+    narrow, wide = (inputs_for(SPECS[name], x, graph.adjacency, dtype=d) for d in (torch.float32, torch.float64))
     options = {"outputs": 1, "rows": np.arange(0, 1000, 2), "hidden": 16}
     general, collapsed = two_sides(SPECS[name], narrow, **options)
     truth = Side(SPECS[name], wide, "general", **options)
@@ -232,7 +257,7 @@ def test_in_float32_the_collapsed_path_is_no_further_from_the_truth(name: str, s
     draws = torch.Generator().manual_seed(5)
     errors: dict[str, list[tuple[float, float]]] = defaultdict(list)  # by tensor: general, collapsed
     for step in range(5):  # the first one makes statistics for the evaluation mode
-        masks = torch.rand(VIEWS, graph.num_channels, generator=draws)
+        masks = torch.rand(VIEWS, len(general.mask.scores), generator=draws)
         mode = training or step == 0
         exact, gradients = truth.logits_and_gradients(masks.double(), training=mode)
         (logits, found), (quick_logits, quick) = (
@@ -262,11 +287,11 @@ def loss_and_gradients(side: Side, path: Any, rows: np.ndarray, groups: Tensor, 
     return torch.cat([loss.detach().reshape(1), *pieces])
 
 
-@pytest.mark.parametrize("name", ["mlp", "gcn", "gin", "sage-2"])
+@pytest.mark.parametrize("name", ["mlp", "gcn", "gin", "sage-2", "sign", "gcn-kinds", "gin-kinds"])
 def test_a_sampled_loss_is_unbiased_node_by_node(name: str, links: Callable[..., Adjacency]) -> None:
     """The expectation over samples of one node is the mean over all nodes, exactly: BatchNorm sees all of them."""
     spec = SPECS[name] | {"dropout": 0.0}
-    inputs = GraphInputs(features(25), links(25, 40), EncoderSpec(**spec).propagation, dtype=torch.float64)
+    inputs = inputs_for(spec, features(25), links(25, 40))
     side = Side(spec, inputs, "collapsed", outputs=1, rows=None)
     path = choose_path(side.encoder, inputs)
     noise = side.mask.noise(VIEWS, torch.Generator().manual_seed(6))
@@ -278,7 +303,7 @@ def test_a_sampled_loss_is_unbiased_node_by_node(name: str, links: Callable[...,
 @pytest.mark.parametrize("name", ["gcn", "gin"])
 def test_the_mean_over_random_samples_approaches_the_whole(name: str, links: Callable[..., Adjacency]) -> None:
     spec, size, samples = SPECS[name], 8, 400
-    inputs = GraphInputs(features(60), links(60, 100), EncoderSpec(**spec).propagation, dtype=torch.float64)
+    inputs = inputs_for(spec, features(60), links(60, 100))
     side = Side(spec, inputs, "collapsed", outputs=1, rows=None)
     path = choose_path(side.encoder, inputs)
     noise = side.mask.noise(VIEWS, torch.Generator().manual_seed(7))
@@ -296,8 +321,8 @@ def test_the_mean_over_random_samples_approaches_the_whole(name: str, links: Cal
 
 
 def test_a_path_follows_weights_that_are_changed_in_place_or_loaded(links: Callable[..., Adjacency]) -> None:
-    for name in ("gcn", "gin", "sage-2"):
-        inputs = GraphInputs(features(20), links(20, 30), EncoderSpec(**SPECS[name]).propagation, dtype=torch.float64)
+    for name in ("gcn", "gin", "sage-2", "sign"):
+        inputs = inputs_for(SPECS[name], features(20), links(20, 30))
         general, collapsed = two_sides(SPECS[name], inputs, outputs=1, rows=None)
         other = copy.deepcopy(general.encoder.state_dict())
         for key, value in other.items():

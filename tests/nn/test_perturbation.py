@@ -17,6 +17,7 @@ from fairview.nn.perturbation import (
     SharedOperator,
     draw_noise,
 )
+from fairview.propagation.blocks import Hops
 from fairview.propagation.operators import Operator
 
 
@@ -166,3 +167,12 @@ def test_inputs_of_a_view_agree_with_those_of_the_graph_without_the_links():
     assert bare.propagated is x
     with pytest.raises(ValueError, match="no matrix"):
         _ = bare.matrix
+
+
+def test_a_view_with_blocks_has_those_of_the_graph_without_the_links():
+    links, operator = some_links(directed=False), Operator(kind="gcn")
+    shared = SharedOperator(links, operator, dtype=torch.float64, device=torch.device("cpu"))
+    x, left_out = torch.from_numpy(np.random.default_rng(1).normal(size=(13, 3))), links.draw(0.3, generator())
+    view = PerturbedInputs(x, links, left_out, shared, blocks=Hops(operator=operator, hops=2))
+    s = torch.from_numpy(operator.matrix(links.without(left_out)).toarray())
+    torch.testing.assert_close(view.propagated, torch.cat([x, s @ x, s @ s @ x], dim=1))

@@ -11,7 +11,7 @@ from fairview.paper.artefacts import ARTEFACTS
 from fairview.paper.cells import Cell, CellResult, printed_for, yardsticks
 from fairview.paper.estimate import estimated_seconds, seconds_of
 from fairview.paper.scope import Scope
-from fairview.study.trials import Trial
+from fairview.study.trials import Trial, run_trial
 
 GERMAN = Scope(datasets=("german",))
 
@@ -117,7 +117,16 @@ def test_asked_for_what_is_finished_nothing_is_run(tmp_path):
     assert there.mean("accuracy") == pytest.approx(70)
     assert (missing.reason, missing.values) == ("not run (0 of 2 runs are there)", {})
     module.run_cells([plain], Scope(datasets=("german",), seeds=1, quick=True), tmp_path, workers=1)
-    assert module.run_cells([plain], scope, tmp_path, finished=True)[0].reason == "not run (1 of 2 runs are there)"
+    (first,) = module.run_cells([plain], scope, tmp_path, finished=True)
+    assert (first.draws, first.lacks_runs, first.reason) == (((0, 1),), True, "")
+
+
+def test_a_row_has_the_runs_up_to_the_first_that_is_missing(tmp_path):
+    one, two, three = (Trial("german", "constant", None, {"answer": "majority"}, split=split) for split in (0, 1, 2))
+    graph = GERMAN.graph("german")
+    cell = Cell(dataset="german", encoder=None, row="majority answer", method="constant")
+    results = {trial.id: run_trial(trial, graph) for trial in (one, three)}
+    assert module._row(cell, [one, two, three], results).draws == ((0, 1),)
 
 
 def test_a_row_survives_json(make_row):
@@ -129,6 +138,15 @@ def test_a_row_survives_json(make_row):
     del written["masked"]
     assert CellResult.from_dict(written).cell.masked == "Age"  # a file of before
     assert (again.mean("auc"), again.std("auc")) == (pytest.approx(71), pytest.approx(1))
+
+
+def test_a_row_of_earlier_runs_has_means_and_no_interval(make_row):
+    cell = make_row("fairvgnn").cell
+    row = CellResult(cell, earlier={"auc": (0.7, 0.02), "f1": (None, None)}, earlier_runs=5, planned=20)
+    again = CellResult.from_dict(json.loads(json.dumps(row.to_dict())))
+    assert again == row
+    assert (row.known, row.count, row.mean("auc"), row.std("auc"), row.mean("f1")) == (True, 5, 70.0, 2.0, None)
+    assert row.estimate("auc").low is None
 
 
 def test_one_undefined_run_makes_the_mean_undefined(make_row):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 
 import pytest
 
@@ -10,9 +11,10 @@ from fairview.paper import pages
 from fairview.paper.artefacts import ArtefactResult, documents, run_artefact
 from fairview.paper.cells import CellResult
 from fairview.paper.numbers import Number
-from fairview.paper.results_page import results_page
+from fairview.paper.results_page import anchor, results_page
 from fairview.paper.scope import Scope
 from fairview.paper.table3 import LOWEST_LOSS
+from fairview.paper.tables_page import tables_page
 
 SP, EO = "statistical_parity_gap", "equal_opportunity_gap"
 
@@ -81,22 +83,40 @@ def test_results_page_says_it_in_plain_words(table3, make_row, make_document, tm
         make_row(name, **runs) for name in ("vanilla", LOWEST_LOSS, "fairvgnn")
     ), versions=table3.versions)  # fmt: skip
     several.save(tmp_path)
-    whole = results_page(tmp_path)
-    prose = [line for line in whole.splitlines() if not line.startswith("|")]
+    whole, behind = results_page(tmp_path), tables_page(tmp_path)
+    prose = [line for line in (whole + behind).splitlines() if not line.startswith(("|", "#", "!"))]
     assert max(map(len, prose)) < 120
     page = " ".join(whole.split())
     assert "0 of 1 FairVGNN cells meet the paper's numbers" in page
-    assert "german GCN (worse: SP gap +2.00)" in page
+    assert "| german GCN | fairvgnn | worse: SP gap +2.00 | 3 |" in page
     assert "reduces both gaps in 1 of 1 settings, compared with the plain model (lowest loss, as published)." in page
     assert "every rival in 1 of 1 settings: german GCN" in page
-    assert "false positive rate in brackets: vanilla on german GCN (50.1, 50)" in page
+    assert "| german GCN | vanilla | 50.1 | 50 | within 2 points |" in page
     assert "In none of its 1 cells is FairVGNN's balanced accuracy near" in page
-    assert "models without links have a higher AUC than FairVGNN's best" in page
-    assert "gradient boosting 99.00 (gaps 50.0 and 50.0)." in page
-    assert "## The published split: FairVGNN and the plain model" in page
-    assert "## 2 splits: FairVGNN and the plain model" in page
-    assert "| german | gcn | FairVGNN - vanilla | +0.00 |" in page  # equal runs have no interval
+    assert "Models that ignore the links have a higher AUC than FairVGNN's best" in page
+    assert "| german | gradient boosting | 99.00 | 50.0 | 50.0 | 72.00 |" in page
     assert "| Each module, masks and clamp, lowers bias | section 5.2.2, Table 4 | not run |" in page
+    assert "](table3.svg)" in page
+    assert "### The published split: FairVGNN and the plain model" in behind
+    assert "### 2 splits: FairVGNN and the plain model" in behind
+    assert "| german | gcn | FairVGNN - vanilla | +0.00 |" in behind  # equal runs have no interval
+
+
+def test_claims_that_hold_come_first(table3, make_row, make_document, tmp_path):
+    table3.save(tmp_path)
+    page = results_page(tmp_path)
+    order = [line.split(" | ")[2] for line in page.splitlines() if line.count(" | ") == 3 and "section" in line]
+    first = ["**holds**", "mixed", "**does not hold**", "undecided", "not run"]
+    assert order == sorted(order, key=first.index)
+
+
+def test_every_link_between_the_two_pages_has_its_heading(table3, tmp_path):
+    table3.save(tmp_path)
+    page, behind = results_page(tmp_path), tables_page(tmp_path)
+    wanted = set(re.findall(r"\(results-tables\.md#([^)]+)\)", page))
+    headings = {anchor(line.lstrip("# ")) for line in behind.splitlines() if line.startswith("#")}
+    assert wanted
+    assert wanted <= headings
 
 
 def test_ranks_leave_out_a_dataset_on_which_nothing_was_run(table3, make_row):
@@ -110,7 +130,7 @@ def test_ranks_leave_out_a_dataset_on_which_nothing_was_run(table3, make_row):
 def test_a_smoke_test_on_several_splits_is_called_one(table3, make_row, make_document, tmp_path):
     table3.save(tmp_path)
     make_document("table3", [make_row("fairvgnn")], splits=2, quick=True).save(tmp_path)
-    assert "A smoke test" in results_page(tmp_path).partition("## 2 splits")[2]
+    assert "A smoke test" in tables_page(tmp_path).partition("over 2 splits")[2]
 
 
 def test_results_page_needs_table_3(tmp_path):

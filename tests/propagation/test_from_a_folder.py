@@ -16,7 +16,7 @@ from fairview.nn.linear_path import NormalisedPath
 from fairview.propagation import sampling
 from fairview.propagation.operators import Operator
 
-OPERATORS = {"gcn": "gcn", "mlp": "gcn", "gin": "sum"}
+OPERATORS = {"gcn": "gcn", "mlp": "gcn", "gin": "sum", "sign": "gcn"}
 
 
 @pytest.mark.parametrize("encoder", OPERATORS)
@@ -77,6 +77,25 @@ def test_parity_names_what_works(propagated):
     with pytest.raises(fv.InputError) as caught:
         fv.Parity().fit(propagated())
     assert str(caught.value) == message
+
+
+def test_sign_names_the_hops_that_a_folder_lacks(propagated):
+    folder = propagated()
+    with pytest.raises(fv.InputError) as caught:
+        fv.Vanilla(encoder="sign", depth=3, epochs=2).fit(folder)
+    assert str(caught.value) == (
+        "propagated folder: it holds 2 hops, and one more is needed. Make such a folder with "
+        "`fairview propagate --hops 3`."
+    )
+    with pytest.raises(fv.InputError, match="it was made with the operator 'gcn'"):
+        fv.Vanilla(encoder="sign", operator="mean", epochs=2).fit(folder)
+
+
+def test_the_fair_view_of_sign_is_that_of_the_graph(propagated, own_tables):
+    model = fv.FairVGNN(encoder="sign", epochs=2, views=2, seed=1).fit(own_tables.graph())
+    views = [model.fair_view(each) for each in (own_tables.graph(), propagated().graph())]
+    assert views[0].channels == views[1].channels == model.columns_
+    assert np.abs(views[0].features - views[1].features).max() < 1e-4
 
 
 REFUSED = {

@@ -175,6 +175,17 @@ def test_masks_come_from_the_run_if_the_audit_has_none(made, tmp_path):
     assert '<section id="mask"' in render(read_folder(made.run(tmp_path, audit=audit)))
 
 
+def test_masks_per_hop_come_from_the_run_if_the_audit_has_none(made, tmp_path):
+    audit, record = made.audit(), made.record()
+    audit["model"]["keep"] = None
+    name = audit["channels"][0]["name"]
+    kept = {f"{channel['name']}@{hop}": 0.5 for hop in range(3) for channel in audit["channels"]} | {f"{name}@1": 0.125}
+    record |= {"keep_probability": kept, "parameters": record["parameters"] | {"encoder": "sign"}}
+    page = render(read_folder(made.run(tmp_path, audit=audit, run=record)))
+    assert f"Kept least: {name}@1" in page
+    assert "NAME@1 is a column after one hop" in page
+
+
 def test_undefined_values_everywhere_still_make_a_page(made, tmp_path):
     audit = made.audit()
     for row in audit["model"]["rows"]:

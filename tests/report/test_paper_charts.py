@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
+
 import pytest
 
 from fairview.paper.artefacts import ArtefactResult
 from fairview.paper.cells import SHOWN, Cell, CellResult
+from fairview.paper.numbers import Number
 from fairview.paper.pages import PageTable
+from fairview.paper.table3 import LOWEST_LOSS
 from fairview.report.paper_charts import charts, write_charts, write_page
 
 SCOPE = {"splits": 0, "seeds": 2, "quick": False}
@@ -51,6 +56,34 @@ def test_a_chart_shows_the_means_in_percent():
     (records,) = values["datasets"].values() if "datasets" in values else (values["data"]["values"],)
     assert [record["mean"] for record in records] == pytest.approx([30.0] * 8)
     assert {record["threshold"] for record in records} == {1.0, 2.0}
+
+
+def test_a_threshold_alone_is_no_line():
+    alone = row("ε = 9", facts={"threshold": 9.0})
+    alone = CellResult(dataclasses.replace(alone.cell, encoder="sage"), alone.draws, alone.values)
+    values = charts(dataclasses.replace(DOCUMENTS["fig4"], rows=(*DOCUMENTS["fig4"].rows, alone)))["fig4"].to_dict()
+    assert "sage" not in json.dumps(values)
+
+
+def test_the_gaps_of_table_3_have_the_papers_beside_them():
+    printed = {"statistical_parity_gap": Number(1.71, 1.68), "equal_opportunity_gap": Number(0.88, 0.58)}
+    rows = (row(LOWEST_LOSS), row("vanilla"), row("fairvgnn", printed=printed), row("nifty"))
+    text = json.dumps(charts(ArtefactResult("table3", "Table 3", SCOPE, rows))["table3"].to_dict())
+    for name in ("plain, lowest loss", "FairVGNN", "FairVGNN, in the paper"):
+        assert f'"series": "{name}"' in text
+    assert '"mean": 1.71' in text
+    assert "nifty" not in text
+    assert charts(ArtefactResult("table3", "Table 3", SCOPE, (row("nifty"),))) == {}
+
+
+def test_modules_are_drawn_as_differences():
+    full, without = row("full", block="untuned"), row("without-fm", block="untuned")
+    more = CellResult(without.cell, without.draws, dict.fromkeys(SHOWN, (0.3, 0.6)))
+    chart = charts(ArtefactResult("table4", "Table 4", SCOPE, (full, more)))["table4"].to_dict()
+    (records,) = chart["datasets"].values() if "datasets" in chart else (chart["data"]["values"],)
+    assert {record["series"] for record in records} == {"without-fm"}
+    assert [record["mean"] for record in records] == pytest.approx([15.0, 15.0])
+    assert charts(ArtefactResult("table4", "Table 4", SCOPE, (full,))) == {}
 
 
 def test_other_splits_have_files_of_their_own(tmp_path):

@@ -9,7 +9,7 @@ from fairview.runs.path_speed import max_gradient_difference, measure_speed
 SETTINGS = {"hidden": 4, "views": 3, "discriminator_steps": 1, "classifier_steps": 1, "generator_steps": 1, "seed": 1}
 
 
-@pytest.mark.parametrize("encoder", ["gcn", "gin", "sage"])
+@pytest.mark.parametrize("encoder", ["gcn", "gin", "sage", "sign"])
 def test_both_paths_are_timed_and_have_the_same_gradients(graph, monkeypatch, encoder):
     monkeypatch.setattr(speed, "ENOUGH_SECONDS", 0.0)
     before = torch.get_num_threads()

@@ -51,7 +51,10 @@ def test_the_rows_are_named_by_channel_and_hop(rows, read):
     assert dict(rows.groupBy("label").count().collect()) == {0: 300, 1: 700}
 
 
-@pytest.mark.parametrize("model", [fv.FairVGNN(encoder="gcn", epochs=3), fv.GroupThresholds()])
+@pytest.mark.parametrize(
+    "model",
+    [fv.FairVGNN(encoder="gcn", epochs=3), fv.FairVGNN(encoder="sign", depth=1, epochs=3), fv.GroupThresholds()],
+)
 def test_scores_are_those_of_the_graph(rows, read, model, tmp_path):
     model.fit(read).with_threshold(0.6).save(tmp_path)
     given = tmp_path if isinstance(model, fv.FairVGNN) else model.with_threshold(0.6)
@@ -71,6 +74,12 @@ def test_a_model_that_needs_the_links_is_refused_before_spark_runs(rows, read):
 def test_another_operator_than_the_models_is_refused(rows, read):
     model = fv.Vanilla(encoder="gin", epochs=1).fit(read)
     with pytest.raises(fv.InputError, match="it was made with the operator 'gcn'"):
+        fv.spark.predict(model, rows)
+
+
+def test_sign_is_refused_rows_of_fewer_hops(rows, read):
+    model = fv.Vanilla(encoder="sign", epochs=1).fit(read)
+    with pytest.raises(fv.InputError, match="it holds 1 hops, and one more is needed"):
         fv.spark.predict(model, rows)
 
 

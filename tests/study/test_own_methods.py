@@ -139,8 +139,8 @@ def test_weights_of_a_factory_depend_on_the_seed():
     ("encoder", "message"),
     [
         ("gcnn", "no encoder 'gcnn'. Did you mean 'gcn'?"),
-        (3, "encoder 3: expected one of mlp, gcn, gin, sage, 'package.module:factory', a function or class that takes "
-         "the number of channels, or a torch.nn.Module."),
+        (3, "encoder 3: expected one of mlp, gcn, gin, sage, sign, 'package.module:factory', a function or class that "
+         "takes the number of channels, or a torch.nn.Module."),
         (len, None),
         ("math:pi", "encoder 'math:pi': is a float; expected a function or a module class that takes the number of "
          "channels."),

@@ -6,8 +6,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
-from fairview.study.statistics import Rank, RunMetrics, difference, estimate, pareto, ranks, t_interval
+from fairview.study.statistics import (
+    Estimate,
+    Rank,
+    RunMetrics,
+    difference,
+    estimate,
+    pareto,
+    ranks,
+    t_interval,
+    unpaired_difference,
+)
 from fairview.undefined import Undefined
 
 NAMES = ("auc", "f1", "accuracy", "statistical_parity_gap", "equal_opportunity_gap")
@@ -84,6 +95,21 @@ def test_equal_runs_say_nothing_about_the_next_one():
     same = difference(runs(0.9, 0.5, 0.7), runs(0.8, 0.4, 0.6), "auc")
     assert (same.mean, same.low, same.high) == (pytest.approx(0.1), None, None)
     assert estimate(runs(0.5, 0.5), "auc").low is None
+
+
+def test_without_pairs_the_interval_is_welchs():
+    one, other = np.array([0.3, 0.35, 0.32, 0.4]), np.array([0.2, 0.26, 0.21])
+    theirs = stats.ttest_ind(one, other, equal_var=False).confidence_interval(0.95)
+    ours = unpaired_difference(
+        Estimate(float(one.mean()), float(one.std())), 4, Estimate(float(other.mean()), float(other.std())), 3
+    )
+    assert (ours.mean, ours.low, ours.high) == pytest.approx((one.mean() - other.mean(), theirs.low, theirs.high))
+    single = unpaired_difference(Estimate(0.5, 0.0), 1, Estimate(0.2, 0.1), 5)
+    assert (single.mean, single.low) == (pytest.approx(0.3), None)
+    equal = unpaired_difference(Estimate(0.5, 0.0), 5, Estimate(0.2, 0.0), 5)
+    assert (equal.mean, equal.low) == (pytest.approx(0.3), None)
+    lacking = unpaired_difference(Estimate(Undefined("not run")), 0, Estimate(0.2, 0.0), 5)
+    assert isinstance(lacking.mean, Undefined)
 
 
 def test_a_difference_ends_at_one():

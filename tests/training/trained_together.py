@@ -17,6 +17,7 @@ SETTINGS = [
     ("gcn", fv.FairVGNN, {}),
     ("mlp", fv.FairVGNN, {"weight_regulariser": "spectral"}),
     ("gin", fv.FairVGNN, {}),
+    ("sign", fv.FairVGNN, {}),
     ("gcn", fv.FairVGNN, {"adversary_sample": 64}),
     ("gin", fv.FairVGNN, {"adversary_sample": 3}),  # some steps have no node of some processes
     ("gcn", fv.FairVGNN, {"self_supervision": "agreement"}),

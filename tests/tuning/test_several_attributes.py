@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 import pytest
+from benchmarks.several_attributes import counted
 from scipy.stats import binom
 from studies.graphs import crossed_graph
 
@@ -157,13 +158,14 @@ def test_a_combination_that_is_too_small_is_named_with_what_to_do():
     holdout = hold_out(graph, seed=1)
     size = len(rows := holdout.everybody) and int((graph.sensitive[rows] == 3).sum())
     with pytest.raises(fv.InputError) as caught:
-        check_certifiable(holdout, read_limits(0.1, None, NAMES), 0.05)
+        check_certifiable(holdout, read_limits(0.1, None, NAMES))
     assert str(caught.value) == (
         f"tune: {size} nodes of 'race=b & sex=m' can certify the statistical parity gap by race & sex, and a limit of "
         "10 points needs at least 14, whatever the model. Give the val split more of them, merge groups, or set limits "
         "for each attribute, without their combinations: max_gap={'race': 0.1, 'sex': 0.1}."
     )
-    check_certifiable(holdout, read_limits({"race": 0.1, "sex": 0.1}, None, NAMES), 0.05)
+    check_certifiable(holdout, read_limits({"race": 0.1, "sex": 0.1}, None, NAMES))
+    check_certifiable(holdout, read_limits(0.1, None, NAMES), population="graph")  # a few may be nearly all
 
 
 # --- the whole way ----------------------------------------------------------------------------------------------------
@@ -264,32 +266,11 @@ def test_a_refusal_of_the_combinations_says_so(planted, monkeypatch):
 
 @pytest.mark.slow
 def test_certified_models_break_none_of_their_limits_more_often_than_promised():
-    """120 populations of 2,000 nodes, three limits each; the truth is the gap among 20,000 fresh nodes."""
-    fresh = crossed_graph(20_000, together=0.5, race=0.3, sex=0.2, seed=10_000)
-    attributes = {each.name: each for each in (*fresh.attributes, fresh.crossed)}
-    level, wrong, certified = 0.1, dict.fromkeys((0.08, 0.12, 0.16), 0), 0
-    for draw in range(120):
-        graph = with_split(
-            crossed_graph(2000, together=0.5, race=0.3, sex=0.2, seed=draw), train=0.2, val=0.6, test=0.2
-        )
-        holdout = hold_out(graph, seed=draw)
-        models = fv.Parity(hops=0).path(holdout.design, (0, 3, 30))
-        scores = [model.predict_proba(graph)[:, 1] for model in models]
-        for value in wrong:
-            limits = read_limits(value, None, NAMES)
-            candidates = Candidates(
-                [Scored(each, 0.5, 0.5) for each in scores],
-                holdout, utility="balanced_accuracy", limits=limits, population="new",
-            )  # fmt: skip
-            chosen = candidates.choose(limits, 1 - level, exact=False).chosen
-            if chosen is None:
-                continue
-            certified += 1
-            said = models[candidates.trials[chosen]].predict_proba(fresh)[:, 1] > candidates.thresholds[chosen]
-            truth = [
-                np.ptp([said[each.codes == code].mean() for code in range(len(each.groups))])
-                for each in attributes.values()
-            ]
-            wrong[value] += max(truth) > value
-    assert certified > 60
-    assert all(count <= binom.ppf(0.999, 120, level) for count in wrong.values()), wrong
+    counts = counted(120)
+    assert np.mean([count.certified for count in counts]) > 0.3
+    for asked, limit, level in {(count.asked, count.limit, count.level) for count in counts}:
+        rows = [count for count in counts if (count.asked, count.limit, count.level) == (asked, limit, level)]
+        assert len(rows) == 120
+        assert sum(count.broken for count in rows) <= binom.ppf(0.999, 120, level), (asked, limit, level)
+    alone = [count for count in counts if (count.asked, count.limit, count.level) == ("each", 0.08, 0.1)]
+    assert np.mean([count.combinations > 0.08 for count in alone]) > 0.5  # nothing was promised of these

@@ -283,3 +283,13 @@ def test_an_id_that_is_there_twice_is_noticed(many, tmp_path, reseal):
     path.write_text("".join([*lines[:2], lines[1], *lines[3:]]))
     reseal(tmp_path)
     assert fv.verify(tmp_path).problems == (f"{path}: repeats an id.",)
+
+
+def test_weights_of_kinds_of_links_are_compared_with_the_model(graph, tmp_path, edit, reseal):
+    folder = tmp_path / "run"
+    model = fv.FairVGNN(epochs=2, hidden=3, views=2, link_kinds="bands")
+    train_run(model, graph, folder)
+    assert fv.verify(folder, graph=graph).ok
+    edit(folder / "run.json", lambda run: run["link_kinds"]["itself"].update(weight=0.5))
+    reseal(folder)
+    assert fv.verify(folder).problems == ("run.json: 'link_kinds' is not what the model gives.",)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,7 +13,10 @@ from fairview.cli.folders import graph_of_run, opened
 from fairview.cli.graphs import chosen_graph, hidden_columns, training_graph
 from fairview.cli.output import Format, FormatOption, decimal, percent, print_json, print_table, printable
 from fairview.cli.reports import report_or_say_why_not
-from fairview.errors import InputError
+from fairview.errors import InputError, some
+
+_GROUPS = 40
+"""Combinations of groups that a table shows."""
 
 
 @options.with_table_options(required=False)
@@ -66,6 +69,8 @@ def audit(
         fairview audit german --operator mean --hops 3 --no-probes
 
         fairview audit --nodes people.csv --edges links.csv --label approved --sensitive gender --out audits/own
+
+        fairview audit --nodes people.csv --edges links.csv --sensitive gender --sensitive race
 
         fairview audit bail-no-time --hidden TIME
 
@@ -156,38 +161,71 @@ def audit(
 
 
 def print_audit(document: dict[str, Any]) -> None:
-    """The audit of a graph as sentences and tables; what is undefined is named with its reason."""
-    from fairview.leakage.sentences import rule_sentence, summary
+    """The audit of a graph as sentences and tables; what is undefined is named with its reason.
+
+    With several sensitive attributes there is a part for each, and one for the combinations of their groups.
+    """
+    from fairview.leakage.sentences import by_attribute, group_sentences, rule_sentence, summary
 
     for sentence in summary(document):
         typer.echo(printable(sentence))
-    typer.echo()
+    parts = by_attribute(document)
+    for name, part in parts.items():
+        typer.echo()
+        if len(parts) > 1:
+            typer.echo(printable(f"{name}\n{'=' * len(name)}"))
+            for sentence in group_sentences(part):
+                typer.echo(printable(sentence))
+            typer.echo()
+        _print_groups(part, several=len(parts) > 1)
+    _print_hidden(document)
+    for sentence in dict.fromkeys(_small_print(parts)):
+        typer.echo(printable(sentence))
+    typer.echo(printable(f"rule: {rule_sentence(document)}"))
+
+
+def _small_print(parts: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """What is undefined, and the notes; groups without nodes are named below the table of groups."""
+    from fairview.leakage.sentences import reasons
+
+    for name, part in parts.items():
+        of = f"{name}: " if name in part["graph"].get("attributes", ()) else ""  # what is left speaks of all together
+        yield from (f"undefined: {of}{what}: {why}" for what, why in reasons(part).items())
+        yield from (f"note: {of}{note}" for note in part["notes"])
+
+
+def _print_groups(document: Mapping[str, Any], *, several: bool) -> None:
+    """Channels, groups and probes by one sensitive attribute; of several, groups without nodes are named apart."""
+    from fairview.leakage.sentences import without_nodes
+
     sensitive = document["graph"]["sensitive"]
     if "correlation" not in document["undefined"]:
         _print_channels(document)
+    groups = document["homophily_by_group"]
+    empty = without_nodes(document)
+    filled = [group for group in groups if group["group"] not in empty]
+    shown = filled[:_GROUPS] if several else filled
     rows = [
         [group["group"], group["nodes"], percent(group["homophily"]), decimal(group["mean_degree"], 1)]
-        for group in document["homophily_by_group"]
+        for group in shown
     ]
     if rows:
-        print_table(f"Groups by {sensitive}", ["group", "nodes", "links within %", "mean degree"], rows)
+        more = len(filled) - len(shown)
+        caption = [f"And {more:,} groups more; audit.json has them all."] if more else []
+        caption += [f"Without nodes: {some(empty, limit=_GROUPS)}."] if empty else []
+        columns = ["group", "nodes", "links within %", "mean degree"]
+        print_table(f"Groups by {sensitive}", columns, rows, caption="\n".join(caption))
     probes = [
         [probe["on"], probe["probe"], decimal(probe["auc"]), f"{decimal(probe['low'])} to {decimal(probe['high'])}"]
         for probe in document["probe"]
     ]
     if probes:
-        caption = "AUC of models trained to tell the groups apart, on nodes they had not seen; 0.5 is guessing."
+        caption_of = "AUC of models trained to tell the groups apart, on nodes they had not seen; 0.5 is guessing."
         title = f"How well {sensitive} can be read, without its own channels"
-        print_table(title, ["from", "probe", "AUC", "95 %"], probes, caption=caption)
-    _print_hidden(document)
-    for name, reason in document["undefined"].items():
-        typer.echo(printable(f"undefined: {name}: {reason}"))
-    for note in document["notes"]:
-        typer.echo(printable(f"note: {note}"))
-    typer.echo(printable(f"rule: {rule_sentence(document)}"))
+        print_table(title, ["from", "probe", "AUC", "95 %"], probes, caption=caption_of)
 
 
-def _print_channels(document: dict[str, Any]) -> None:
+def _print_channels(document: Mapping[str, Any]) -> None:
     from fairview.leakage.sentences import left_out, strongest
 
     hops = range(document["hops"] + 1)
@@ -208,7 +246,8 @@ def _print_channels(document: dict[str, Any]) -> None:
         f"Pearson correlation; above 0: higher for '{groups[1]}'." if len(groups) == 2 else "Correlation ratio, 0 to 1."
     )
     title = f"Correlation with {document['graph']['sensitive']} by hop ({document['operator']})"
-    caption += " Rank 1 is the strongest. 'leak p' counts all channels and hops."
+    counted = "channels, hops and attributes" if document["graph"].get("attributes") else "channels and hops"
+    caption += f" Rank 1 is the strongest. 'leak p' counts all {counted}."
     print_table(title, columns, rows, caption="\n".join(filter(None, [caption, left_out(document["channels"])])))
 
 

@@ -26,6 +26,8 @@ def check(tables: options.TableOptions, format: FormatOption = Format.TABLE) -> 
 
         fairview check --nodes people.csv --label repaid --unlabelled unknown --positive yes --sensitive gender
 
+        fairview check --nodes people.csv --edges links.csv --link-kind tie --label approved --sensitive gender
+
         fairview check --nodes people.csv --edges links.csv --label approved --sensitive race --sensitive sex
 
         fairview check --nodes people.parquet --edges snap.txt.gz --label y --sensitive s --format json
@@ -66,6 +68,9 @@ def print_graph(facts: dict[str, Any]) -> None:
         for place, text in enumerate(facts[title]):
             lines[title if place == 0 else " " * len(lines)] = text
     print_facts(str(facts["source"]), lines)
+    if facts["link_kinds"]:
+        kinds = [[each["kind"], each["edges"], percent(each["homophily"])] for each in facts["link_kinds"]]
+        print_table("Kinds of links", ["kind", "edges", "join the same group %"], kinds)
     for name, part in {**facts.get("attributes", {}), facts["sensitive"]: facts}.items():
         _print_groups(name, part, homophily="attributes" in facts)
 

@@ -32,7 +32,7 @@ def compare(
         ),
     ] = "fairvgnn,logistic-regression",
     encoders: Annotated[
-        str, typer.Option(help="gcn, gin, sage, mlp, or package.module:factory; separated by commas.")
+        str, typer.Option(help="gcn, gin, sage, sign, mlp, or package.module:factory; separated by commas.")
     ] = "gcn",
     seeds: Annotated[int, typer.Option(help="Seeds 1 to N of each method.", min=1)] = 5,
     splits: Annotated[
@@ -50,6 +50,7 @@ def compare(
     setting: Annotated[
         list[str] | None, typer.Option("--set", help="Change a parameter: --set fairvgnn.epochs=50; repeat it.")
     ] = None,
+    group_at_prediction: options.GroupAtPrediction = False,
     mixed_machines: Annotated[
         bool, typer.Option("--mixed-machines", help="Go on in a folder from another processor, and say so in it.")
     ] = False,
@@ -72,6 +73,8 @@ def compare(
 
         fairview compare --nodes people.csv --label approved --sensitive gender --splits 5 --out runs/own
 
+        fairview compare german --splits 10 --set fairvgnn.link_kinds=bands --out runs/german-bands
+
         fairview compare german --set fairvgnn.epochs=50 --set vanilla.hidden=32 --out runs/short
 
         fairview compare german --methods mypackage.mymodule:MyMethod --out runs/mine
@@ -82,7 +85,7 @@ def compare(
 
     check_folder(out, OUTPUTS, inputs=options.inputs_of(tables), overwrite=force)
     graph = chosen_graph(dataset, data_dir, tables)
-    changes = _changes(setting or [])
+    changes = _changes([*(setting or []), *(["fairvgnn.group_at_prediction=true"] if group_at_prediction else [])])
     options.import_from_here(methods, encoders)
     kept = f"finished trials are kept; the same command goes on in {out}"
     with terminable(kept), follow_trials(f"Comparing on {graph.provenance.source}") as notice:

@@ -45,6 +45,12 @@ EdgeWeight = Annotated[
     str | None,
     _edges(help="Column of the edge table with the weight of each edge, 0 or more [default: all count alike]."),
 ]
+LinkKind = Annotated[
+    str | None,
+    _edges(
+        help="Column of the edge table with the kind of each edge, such as friend or colleague [default: one kind]."
+    ),
+]
 DropUnknown = Annotated[bool, _edges("--drop-unknown", help="Drop edges to ids that the node table lacks.")]
 
 
@@ -64,7 +70,7 @@ MethodOption = Annotated[
     ),
 ]
 EncoderOption = Annotated[
-    str, typer.Option(help="gcn, gin, sage, mlp, or a function of your own as package.module:factory.")
+    str, typer.Option(help="gcn, gin, sage, sign, mlp, or a function of your own as package.module:factory.")
 ]
 
 
@@ -112,6 +118,11 @@ DataDir = Annotated[
 Force = Annotated[
     bool,
     typer.Option("--force", help="Replace files that fairview did not write; never an input, a device or a folder."),
+]
+
+GroupAtPrediction = Annotated[
+    bool,
+    typer.Option("--group-at-prediction", help="Allow FairVGNN's link_kinds=groups, which needs each node's group."),
 ]
 
 Threshold = Annotated[
@@ -192,6 +203,7 @@ def _described(
     ] = False,
     directed: Directed = None,
     edge_weight: EdgeWeight = None,
+    link_kind: LinkKind = None,
     drop_unknown: DropUnknown = False,
 ) -> None:
     """The options of own tables, with their defaults."""

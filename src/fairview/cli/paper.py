@@ -23,7 +23,7 @@ _LONG_SECONDS = 60.0
 ENCODERS = "gcn,gin,sage"
 
 What = Literal[
-    "table1", "table2", "table3", "table4", "table5", "table6", "fig1", "fig3", "fig4", "fig5", "all", "results"
+    "table1", "table2", "table3", "table4", "table5", "table6", "fig1", "fig3", "fig4", "fig5", "cost", "all", "results"
 ]
 
 
@@ -48,6 +48,12 @@ def paper(
     finished: Annotated[
         bool, typer.Option("--finished", help="Train nothing: show what is there, and name what is not.")
     ] = False,
+    earlier: Annotated[
+        Path | None,
+        typer.Option(
+            help="A folder of tables of an earlier call (JSON or CSV): rows without runs here come from there."
+        ),
+    ] = None,
     workers: Annotated[int | None, typer.Option(help="Processes [default: one per core].", min=1)] = None,
     force: options.Force = False,
     data_dir: options.DataDir = None,
@@ -56,8 +62,8 @@ def paper(
     """Run a table or figure of the FairVGNN paper and set it beside the printed one.
 
     Writes NAME.md, NAME.csv, NAME.json, figures as SVG, and paper.html. Stopped or killed, the same command goes on
-    where it was; rows of earlier calls stay in a table, and tables share their runs. `results` writes results.md from
-    what the folder holds.
+    where it was; rows of earlier calls stay in a table, and tables share their runs. `results` writes results.md
+    and results-tables.md from what the folder holds.
 
     Examples:
 
@@ -72,7 +78,7 @@ def paper(
         fairview paper results --out runs/paper
     """
     if what == "results":
-        if any((quick, splits > 1, seeds, datasets, encoders != ENCODERS, methods, check, finished, workers)):
+        if any((quick, splits > 1, seeds, datasets, encoders != ENCODERS, methods, check, finished, earlier, workers)):
             raise InputError(
                 "paper results: shows what --out holds; it takes no other option than --force and --format."
             )
@@ -92,7 +98,7 @@ def paper(
     results = {}
     with terminable(f"finished runs are kept; the same command goes on in {out}"):
         for name in names:
-            results[name] = _one(name, scope, out, workers, finished, force)
+            results[name] = _one(name, scope, out, workers, finished, force, earlier)
             if format is Format.TABLE:
                 _print(results[name], out)
     _page(out)
@@ -174,7 +180,9 @@ def _check_out(name: str, scope: Scope, out: Path, force: bool) -> None:
     check_folder(out, [*(f"{stem}{ending}" for ending in endings), "paper.html"], overwrite=force)
 
 
-def _one(name: str, scope: Scope, out: Path, workers: int | None, finished: bool, force: bool) -> ArtefactResult:
+def _one(
+    name: str, scope: Scope, out: Path, workers: int | None, finished: bool, force: bool, earlier: Path | None
+) -> ArtefactResult:
     """Run a table or figure and write its files."""
     from fairview.atomic import write_atomic
     from fairview.paper import pages
@@ -183,7 +191,9 @@ def _one(name: str, scope: Scope, out: Path, workers: int | None, finished: bool
 
     _check_out(name, scope, out, force)
     with follow_trials(name) as notice:
-        document = run_artefact(name, scope, out, workers=workers, notice=notice, finished=finished, overwrite=force)
+        document = run_artefact(
+            name, scope, out, workers=workers, notice=notice, finished=finished, overwrite=force, earlier=earlier
+        )
     write_atomic(out / f"{document.stem}.md", pages.markdown(document, checks=_claims(document)))
     write_atomic(out / f"{document.stem}.csv", pages.tidy(document))
     if series := pages.tidy_series(document):
@@ -217,18 +227,20 @@ def _results(out: Path, format: Format, force: bool) -> None:
     from fairview.paper.artefacts import documents
     from fairview.paper.checklist import findings
     from fairview.paper.claims import claims_table
-    from fairview.paper.results_page import results_page
+    from fairview.paper.results_page import TABLES, results_page
+    from fairview.paper.tables_page import tables_page
 
-    page = results_page(out)
-    check_folder(out, ["results.md"], overwrite=force)
-    write_atomic(out / "results.md", page)
+    pages = {"results.md": results_page(out), TABLES: tables_page(out)}
+    check_folder(out, list(pages), overwrite=force)
+    for name, page in pages.items():
+        write_atomic(out / name, page)
     checked = findings(documents(out))
     if format is Format.JSON:
         claims = [
             {"claim": claim.text, "where": claim.where, "verdict": finding.verdict, "evidence": finding.evidence}
             for claim, finding in checked.values()
         ]
-        print_json({"page": str(out / "results.md"), "claims": claims})
+        print_json({"page": str(out / "results.md"), "tables": str(out / TABLES), "claims": claims})
         return
     table = claims_table(checked)
     print_table(table.title, table.columns, table.rows)
@@ -255,7 +267,10 @@ def _plain(document: ArtefactResult) -> dict[str, Any]:
         plain = row.to_dict()
         names = ("dataset", "encoder", "block", "row", "method", "facts", "paper_percent")
         kept = {name: plain[name] for name in names}
-        means = {name: None if (mean := row.mean(name)) is None else mean / 100 for name in row.values}
-        stds = {name: None if (std := row.std(name)) is None else std / 100 for name in row.values}
-        rows.append(kept | {"runs": len(row.draws), "mean": means, "std": stds, "verdict": in_words(row)})
+        means = {name: None if (mean := row.mean(name)) is None else mean / 100 for name in row.values or row.earlier}
+        stds = {name: None if (std := row.std(name)) is None else std / 100 for name in row.values or row.earlier}
+        rows.append(
+            kept
+            | {"runs": row.count, "earlier": bool(row.earlier), "mean": means, "std": stds, "verdict": in_words(row)}
+        )
     return {"name": document.name, "scope": dict(document.scope), "rows": rows, "series": list(document.series)}

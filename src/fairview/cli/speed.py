@@ -12,7 +12,7 @@ from fairview.cli.output import Format, FormatOption, print_facts, print_json
 
 def speed(
     dataset: Annotated[str, typer.Argument(help="A known dataset.")] = "german",
-    encoder: Annotated[Literal["gcn", "gin", "sage"], typer.Option(help="The graph neural network.")] = "gcn",
+    encoder: Annotated[Literal["gcn", "gin", "sage", "sign"], typer.Option(help="The graph neural network.")] = "gcn",
     threads: Annotated[int | None, typer.Option(help="Of torch, for both paths.", min=1)] = None,
     data_dir: options.DataDir = None,
     format: FormatOption = Format.TABLE,
@@ -28,11 +28,11 @@ def speed(
         fairview speed bail --encoder sage --format json
     """
     from fairview.data.datasets import load_dataset
-    from fairview.methods.presets import preset_settings
+    from fairview.methods.presets import default_preset, preset_settings
     from fairview.runs.path_speed import measure_speed
 
     graph = load_dataset(dataset, data_dir=data_dir)
-    timing = measure_speed(graph, preset_settings("paper", dataset, encoder), threads=threads)
+    timing = measure_speed(graph, preset_settings(default_preset(dataset, encoder), dataset, encoder), threads=threads)
     if format is Format.JSON:
         print_json(timing)
         return

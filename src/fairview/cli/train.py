@@ -55,6 +55,7 @@ def train(
     out: Annotated[Path, typer.Option(help="The run folder to write.")] = Path("runs/latest"),
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an unfinished run.")] = False,
     force: options.Force = False,
+    group_at_prediction: options.GroupAtPrediction = False,
     no_report: NoReport = False,
     propagated: options.PropagatedFolder = None,
     rows: options.LoadedRows = None,
@@ -82,6 +83,10 @@ def train(
 
         fairview train german --set epochs=50 --set clamp_threshold=0.5 --out runs/short
 
+        fairview train german --set link_kinds=bands --out runs/german-bands
+
+        fairview train german --set link_kinds=groups --group-at-prediction --out runs/german-groups
+
         fairview train german --ensemble 10 --out runs/german-10
 
         fairview train german --stability 5 --out runs/german-stability
@@ -102,14 +107,15 @@ def train(
     _check_out(out, seeds, options.inputs_of(tables), force)
     options.import_from_here(method, encoder)
     entry = resolve_method(method)
+    setting = [*(setting or []), *(["group_at_prediction=true"] if group_at_prediction else [])]
     place = place_among_processes(
         propagated,
-        lambda: not (ensemble or stability) and _divisible(entry, encoder, preset, dataset, setting or []),
+        lambda: not (ensemble or stability) and _divisible(entry, encoder, preset, dataset, setting),
         entry.words,
     )
     with one_of(place, out):
         graph, whole = graph_to_train_on(dataset, data_dir, tables, propagated, rows, place)
-        changes = [*(setting or []), *(sampled_adversary(entry, setting or [], graph) if whole else [])]
+        changes = [*setting, *(sampled_adversary(entry, setting, graph) if whole else [])]
         make = _maker(entry, encoder, preset, dataset, changes, graph)
         if place is not None and not place.leads:
             follow_run([make(number) for number in ([seed] if seeds is None else range(1, seeds + 1))], graph)

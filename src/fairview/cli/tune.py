@@ -52,7 +52,9 @@ def tune(
     ] = "parity,vanilla",
     encoders: Annotated[
         str | None,
-        typer.Option(help="For methods that have one: gcn, gin, sage, mlp; separated by commas [default: gcn,sage]."),
+        typer.Option(
+            help="For methods that have one: gcn, gin, sage, sign, mlp; separated by commas [default: gcn,sage]."
+        ),
     ] = None,
     trials: Annotated[
         int | None, typer.Option(help="Models of searched methods; Parity's path is not counted [default: 4].", min=0)

@@ -1,7 +1,7 @@
 """Which nodes are linked? An `Adjacency` is sorted, free of duplicates and self-loops, and symmetric unless directed.
 
 Self-loops are left out on purpose: how many of them a model adds is a setting of the propagation, not of the data.
-Links may have weights (docs/adr/0019).
+Links may have weights (docs/adr/0019) and kinds (docs/adr/0032).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from scipy import sparse
 
 from fairview.arrays import as_array
 from fairview.data.edge_weights import edge_weights, summed_weights, symmetric_weights
+from fairview.data.link_kinds import LinkKinds, kinds_of, kinds_of_pairs
 from fairview.errors import InputError, some
 from fairview.groups import UNKNOWN
 
@@ -78,12 +79,19 @@ class Adjacency(Rebuilt):
         >>> adjacency, _ = Adjacency.from_pairs([0, 0], [1, 1], num_nodes=2, weights=[0.5, 2.0])
         >>> adjacency.weights.tolist()
         [2.5, 2.5]
+
+        A link has one kind, both ways:
+
+        >>> adjacency, _ = Adjacency.from_pairs([0, 1], [1, 2], num_nodes=3, kinds=["friend", "colleague"])
+        >>> [adjacency.kinds.names[code] for code in adjacency.kinds.codes]
+        ['friend', 'friend', 'colleague', 'colleague']
     """
 
     indptr: npt.NDArray[np.int64]  # (n + 1,)
     indices: npt.NDArray[np.int32]  # (number of directed pairs,)
     directed: bool = False
     weights: npt.NDArray[np.float32] | None = None  # of each directed pair; None: plain links
+    kinds: LinkKinds | None = None  # of each directed pair; None: all alike
 
     def __post_init__(self) -> None:
         self.indptr.flags.writeable = False
@@ -92,6 +100,8 @@ class Adjacency(Rebuilt):
             if self.weights.shape != self.indices.shape or self.weights.dtype != np.float32:
                 raise InputError(f"edge_weight: expected {len(self.indices):,} weights of float32.")
             self.weights.flags.writeable = False
+        if self.kinds is not None and self.kinds.codes.shape != self.indices.shape:
+            raise InputError(f"link_kind: expected {len(self.indices):,} kinds.")
 
     @property
     def num_nodes(self) -> int:
@@ -120,7 +130,8 @@ class Adjacency(Rebuilt):
     def content(self) -> list[npt.NDArray[Any]]:
         """All that a model may see of the links, for a hash."""
         arrays: list[npt.NDArray[Any]] = [self.indptr, self.indices]
-        return arrays if self.weights is None else [*arrays, self.weights]
+        weights = [] if self.weights is None else [self.weights]
+        return [*arrays, *weights, *([] if self.kinds is None else [self.kinds.codes])]
 
     def for_channels(self, places: Sequence[int] | None) -> Adjacency:  # noqa: ARG002 - links know no channels
         """The links of the same graph with some of its channels; None if its features are others."""
@@ -145,15 +156,24 @@ class Adjacency(Rebuilt):
         return sparse.csr_array((values, self.indices.astype(index), self.indptr.astype(index)), shape=shape)
 
     def keeping(self, kept: npt.NDArray[np.bool_]) -> Adjacency:
-        """The marked pairs alone, with their weights; of an undirected link both pairs must be marked, or neither."""
+        """The marked pairs alone, as they are; of an undirected link both pairs must be marked, or neither."""
         indptr = np.concatenate([[0], np.cumsum(kept, dtype=np.int64)])[self.indptr]
         weights = None if self.weights is None else self.weights[kept]
-        return dataclasses.replace(self, indptr=indptr, indices=self.indices[kept], weights=weights)
+        kinds = None if self.kinds is None else self.kinds.at(kept)
+        return dataclasses.replace(self, indptr=indptr, indices=self.indices[kept], weights=weights, kinds=kinds)
+
+    def by_kind(self) -> dict[str, Adjacency]:
+        """The links of each kind alone, by its name, which have no kinds any more; empty without kinds."""
+        if self.kinds is None:
+            return {}
+        plain = dataclasses.replace(self, kinds=None)
+        return {name: plain.keeping(self.kinds.codes == code) for code, name in enumerate(self.kinds.names)}
 
     def equals(self, other: Adjacency) -> bool:
-        """The same links, with the same weights or none."""
+        """The same links, with the same weights and kinds, or none."""
         mine, given = ((a.indptr, a.indices, a.weights if a.weights is not None else ()) for a in (self, other))
         same_kind = self.directed == other.directed and self.weighted == other.weighted
+        same_kind &= other.kinds is None if self.kinds is None else self.kinds.equals(other.kinds)
         return same_kind and all(np.array_equal(one, another) for one, another in zip(mine, given, strict=True))
 
     @classmethod
@@ -165,6 +185,7 @@ class Adjacency(Rebuilt):
         num_nodes: int,
         directed: bool = False,
         weights: npt.ArrayLike | None = None,
+        kinds: npt.ArrayLike | LinkKinds | None = None,
         names: Sequence[str] | None = None,
     ) -> tuple[Adjacency, EdgeCounts]:
         """Build from pairs of node numbers; loops go, duplicates merge, the reverse is added unless `directed`.
@@ -176,11 +197,12 @@ class Adjacency(Rebuilt):
             directed: keep pairs as they are.
             weights: of each pair. Those of duplicates are added up, and pairs of weight 0 go. Unless `directed`, a
                 pair and its reverse must have the same weight if both are given.
+            kinds: of each pair, texts or whole numbers. A pair has one, and unless `directed` its reverse has the same.
             names: what messages call the nodes; their numbers by default.
 
         Raises:
-            InputError: a number is outside 0..num_nodes - 1, the arrays are not equally long lists of integers, or a
-                weight is not one.
+            InputError: a number is outside 0..num_nodes - 1, the arrays are not equally long lists of integers, a
+                weight is not one, or a pair has two kinds.
         """
         first, second = _node_numbers(source, "source"), _node_numbers(target, "target")
         if first.shape != second.shape:
@@ -195,6 +217,7 @@ class Adjacency(Rebuilt):
                 f"({some(examples)})."
             )
         given = None if weights is None else edge_weights(weights, len(first))
+        named = None if kinds is None else kinds_of(kinds, len(first))
         kept = first != second
         first, second = first[kept].astype(np.int64), second[kept].astype(np.int64)
         keys = first * num_nodes + second  # one number for each pair
@@ -207,7 +230,10 @@ class Adjacency(Rebuilt):
             both = _unique(np.concatenate([pairs, second * num_nodes + first]))
             values = None if values is None else symmetric_weights(pairs, values, both, num_nodes, names)
             pairs = both
+        if named is not None:
+            named = kinds_of_pairs(keys, named.at(kept), pairs, num_nodes, directed=directed, names=names)
         if values is not None and weightless:
+            named = None if named is None else named.at(values > 0)
             pairs, values = pairs[values > 0], values[values > 0]
         counts = EdgeCounts(
             given=len(kept),
@@ -220,7 +246,7 @@ class Adjacency(Rebuilt):
         rows = np.arange(num_nodes + 1, dtype=np.int64) * num_nodes
         indptr = np.searchsorted(pairs, rows).astype(np.int64, copy=False)
         indices = (pairs - np.repeat(rows[:-1], np.diff(indptr))).astype(np.int32)
-        return cls(indptr=indptr, indices=indices, directed=directed, weights=values), counts
+        return cls(indptr=indptr, indices=indices, directed=directed, weights=values, kinds=named), counts
 
     @classmethod
     def from_csr(
@@ -230,6 +256,7 @@ class Adjacency(Rebuilt):
         *,
         directed: bool = False,
         weights: npt.ArrayLike | None = None,
+        kinds: npt.ArrayLike | LinkKinds | None = None,
     ) -> Adjacency:
         """Take compressed rows as they are, after checking everything that the class promises."""
         starts, neighbours = _node_numbers(indptr, "indptr").astype(np.int64), _node_numbers(indices, "indices")
@@ -238,7 +265,9 @@ class Adjacency(Rebuilt):
             raise InputError("edges: indptr must rise from 0 to the number of indices.")
         num_nodes = len(starts) - 1
         sources = np.repeat(np.arange(num_nodes), np.diff(starts))
-        adjacency, counts = cls.from_pairs(sources, neighbours, num_nodes=num_nodes, directed=directed, weights=weights)
+        adjacency, counts = cls.from_pairs(
+            sources, neighbours, num_nodes=num_nodes, directed=directed, weights=weights, kinds=kinds
+        )
         changed = counts.self_loops or counts.parallel or counts.weightless or counts.one_direction
         if changed or (adjacency.indices != neighbours).any():
             raise InputError(

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from fairview.attributes import Attribute
 from fairview.data import graph_checks as checks
 from fairview.data.adjacency import Adjacency, Rebuilt
+from fairview.data.link_kinds import LinkKinds
 from fairview.errors import InputError, Message, Problems, did_you_mean, repeated, some
 from fairview.groups import UNKNOWN
 from fairview.log import note
@@ -64,7 +65,7 @@ class NodeGraph(Rebuilt):
     Attributes:
         features: X, shape (n, d), float32; column j is the channel `channels[j]`.
         channels: names of the d feature channels.
-        adjacency: the links, symmetric unless directed, without self-loops; with weights or without.
+        adjacency: the links, symmetric unless directed, without self-loops; with weights and kinds or without.
         labels: y, shape (n,), int8; 1 is the positive class, 0 the negative, -1 unlabelled: propagated, but never in a
             loss or a metric.
         classes: names of the negative and the positive class.
@@ -128,6 +129,7 @@ class NodeGraph(Rebuilt):
         channels: Sequence[str] | None = None,
         directed: bool = False,
         edge_weight: npt.ArrayLike | None = None,
+        link_kind: npt.ArrayLike | LinkKinds | None = None,
         splits: Mapping[str, npt.ArrayLike] | None = None,
         **other: Any,
     ) -> NodeGraph:
@@ -143,6 +145,8 @@ class NodeGraph(Rebuilt):
             directed: keep the edges as they are given.
             edge_weight: shape (m,) or (m, 1), 0 or more; None if all edges count alike. Weights of parallel edges are
                 added up; unless `directed`, both directions of an edge must have the same. Edges of weight 0 are none.
+            link_kind: shape (m,) or (m, 1), texts or whole numbers; None if all edges are alike. An edge has one kind,
+                and unless `directed` it is that of both directions.
             splits: masks of shape (n,) by name.
             other: further fields of `NodeGraph`, such as `sensitive_name`, `node_ids` or `provenance`.
         """
@@ -150,7 +154,9 @@ class NodeGraph(Rebuilt):
         x = checks.features_from(features, channels, problems)
         n = len(x)
         with problems.collecting():
-            adjacency, notes = checks.adjacency_from(edges, n, directed=directed, edge_weight=edge_weight)
+            adjacency, notes = checks.adjacency_from(
+                edges, n, directed=directed, edge_weight=edge_weight, link_kind=link_kind
+            )
         with problems.collecting():
             other |= checks.sensitive_fields(sensitive, n, other)
         with problems.collecting():
@@ -273,6 +279,18 @@ class NodeGraph(Rebuilt):
         """Edges without self-loops; an undirected one counts once."""
         return self.adjacency.num_edges
 
+    @property
+    def link_kinds(self) -> dict[str, int]:
+        """How many edges each kind of links has; empty if all are alike.
+
+        Example:
+            >>> NodeGraph.from_arrays(
+            ...     features=[[0.0], [0.0], [0.0]], edges=[[0, 1], [1, 2]], link_kind=["friend", "colleague"]
+            ... ).link_kinds
+            {'colleague': 1, 'friend': 1}
+        """
+        return {name: links.num_edges for name, links in self.adjacency.by_kind().items()}
+
     @cached_property
     def ids(self) -> tuple[str, ...]:
         """The ids of the nodes; row numbers as texts if there are no others."""
@@ -348,7 +366,7 @@ class NodeGraph(Rebuilt):
 
     @cached_property
     def sha256(self) -> str:
-        """A hash over all that a model may see: ids, features, links with their weights, labels, groups and splits."""
+        """A hash over all that a model may see: ids, features, links, weights and kinds, labels, groups and splits."""
         links = self.adjacency.content
         arrays = [self.features, *links[:2], self.labels, self.sensitive, *self.splits.values(), *links[2:]]
         if self.several:  # a node of which one attribute is not known has no code that tells the others
@@ -359,12 +377,16 @@ class NodeGraph(Rebuilt):
         """All names that `sha256` covers, with these ids."""
         names: list[object] = [self.channels, self.classes, self.groups, self.sensitive_name, self.sensitive_channels]
         names += [node_ids, tuple(self.splits)]
+        if self.adjacency.kinds is not None:
+            names.append(self.adjacency.kinds.names)
         return repr((names, self.adjacency.directed))
 
     def __repr__(self) -> str:
         channels = f"{self.num_channels} channel{'s' if self.num_channels != 1 else ''}"
         groups = ", ".join(f"{name} {size:,}" for name, size in self.group_sizes.items()) or "no groups"
         edges = f"{self.num_edges:,} {'weighted ' if self.adjacency.weighted else ''}edges"
+        if self.adjacency.kinds is not None:
+            edges += f" of {len(self.adjacency.kinds.names)} kinds"
         counts = f"{self.num_nodes:,} nodes, {edges}, {channels}"
         return f"NodeGraph({counts}, sensitive '{self.sensitive_name}': {groups})"
 
@@ -416,6 +438,7 @@ class NodeGraph(Rebuilt):
         checks.check_splits(self.splits, n, problems)
         named = {"channels": self.channels, "groups": self.groups, "classes": self.classes, "ids": self.node_ids or ()}
         checks.check_names(named | {"sensitive": (self.sensitive_name,), "splits": tuple(self.splits)}, problems)
+        checks.check_names({"link_kind": self.adjacency.kinds.names if self.adjacency.kinds else ()}, problems)
         problems.raise_if_any()
 
 

@@ -14,6 +14,7 @@ from fairview.arguments import shortened
 from fairview.arrays import as_array
 from fairview.attributes import Attribute, intersection
 from fairview.data.adjacency import Adjacency
+from fairview.data.link_kinds import LinkKinds
 from fairview.errors import InputError, Problems, some
 from fairview.files import is_utf8
 from fairview.groups import UNKNOWN, Codes, group_codes
@@ -43,9 +44,14 @@ def features_from(
 
 
 def adjacency_from(
-    edges: npt.ArrayLike, num_nodes: int, *, directed: bool, edge_weight: npt.ArrayLike | None = None
+    edges: npt.ArrayLike,
+    num_nodes: int,
+    *,
+    directed: bool,
+    edge_weight: npt.ArrayLike | None = None,
+    link_kind: npt.ArrayLike | LinkKinds | None = None,
 ) -> tuple[Adjacency, list[str]]:
-    """The links of pairs with shape (2, m), with their weights if there are any, and what was changed, in words."""
+    """The links of pairs with shape (2, m), with weights and kinds if there are any, and what was changed, in words."""
     given = as_array(edges, "edges")
     pairs = given if given.size else np.empty((2, 0), dtype=np.int64)
     if pairs.ndim != 2 or pairs.shape[0] != 2:
@@ -53,7 +59,9 @@ def adjacency_from(
         raise InputError(f"edges: shape {pairs.shape}; expected (2, number of edges).{hint}")
     if pairs.dtype.kind not in "iu":
         raise InputError(f"edges: node numbers must be integers, got {pairs.dtype}.")
-    links, counts = Adjacency.from_pairs(*pairs, num_nodes=num_nodes, directed=directed, weights=edge_weight)
+    links, counts = Adjacency.from_pairs(
+        *pairs, num_nodes=num_nodes, directed=directed, weights=edge_weight, kinds=link_kind
+    )
     return links, counts.notes(directed=directed)
 
 

@@ -44,11 +44,13 @@ def graph_html(graph: NodeGraph) -> str:
         [name, int(mask.sum()), int((graph.labels[mask] == 1).sum()), int((graph.labels[mask] == 0).sum())]
         for name, mask in graph.splits.items()
     ]
+    kinds = [[name, each.num_edges] for name, each in links.by_kind().items()]
     return notebook.block(
         f"NodeGraph: {graph.provenance.source}",
         notebook.facts(values),
         notebook.table(["group", "nodes", "labelled", "positive rate", "mean degree"], groups, caption="Groups"),
         notebook.table(["split", "nodes", "positive", "negative"], splits, caption="Splits"),
+        *([notebook.table(["kind", "links"], kinds, caption="Kinds of links")] if kinds else []),
         notebook.notes(graph.provenance.notes),
     )
 

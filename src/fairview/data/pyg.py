@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from fairview.attributes import Attribute
 from fairview.data.graph import SPLIT_NAMES, NodeGraph, Provenance
+from fairview.data.link_kinds import LinkKinds
 from fairview.errors import InputError, Message, Problems, did_you_mean, option, quoted
 from fairview.groups import UNKNOWN, checked_codes, group_codes
 
@@ -27,7 +28,7 @@ def to_pyg(graph: NodeGraph) -> Data:
     `y` and `sensitive` are int64 with -1 for unknown. Of several sensitive attributes, `sensitive` holds their
     combinations, `sensitive_codes`, (n, attributes), the codes of each, and `sensitive_attributes` what they mean.
     `edge_index` has both directions of an undirected edge. Links' weights are in `edge_weight`, (m,), beside
-    `weighted=True`. All tensors are copies.
+    `weighted=True`, their kinds in `edge_type`, (m,), beside their names in `link_kinds`. All tensors are copies.
     """
     import torch
     from torch_geometric.data import Data
@@ -49,6 +50,8 @@ def to_pyg(graph: NodeGraph) -> Data:
     )
     if graph.adjacency.weights is not None:
         data.edge_weight, data.weighted = torch.tensor(graph.adjacency.weights), True
+    if (kinds := graph.adjacency.kinds) is not None:
+        data.edge_type, data.link_kinds = torch.tensor(kinds.codes, dtype=torch.int64), list(kinds.names)
     if graph.several:
         data.sensitive_attributes = {
             attribute.name: {"groups": list(attribute.groups), "channels": list(attribute.channels)}
@@ -72,6 +75,7 @@ def from_pyg(
     channels: Sequence[str] | None = None,
     directed: bool | None = None,
     edge_weight: str | npt.ArrayLike | None = None,
+    link_kind: str | npt.ArrayLike | None = None,
 ) -> NodeGraph:
     """A `NodeGraph` from PyG's `Data`; what `to_pyg` wrote is understood by itself.
 
@@ -86,6 +90,8 @@ def from_pyg(
         directed: keep the edges as they are; by default as `data.directed` says, or symmetric.
         edge_weight: name of the attribute with a weight for each edge, or the weights themselves, (m,) or (m, 1). By
             default none, unless `data.weighted` is true. Notes say what is ignored, merged, or made symmetric.
+        link_kind: name of the attribute with the kind of each edge, such as `edge_type`, or the kinds themselves, (m,)
+            or (m, 1). By default none, unless `data.link_kinds` names those in `edge_type`.
 
     What is ignored or changed is in `graph.provenance.notes`: attributes of edges, one-way edges that were made
     symmetric, self-loops and duplicates.
@@ -125,7 +131,9 @@ def from_pyg(
         own_channels = own_channels or _names("sensitive_channels", _get(data, "sensitive_channels")) or ()
     notes: list[str] = []
     weights = _weights(data, edge_weight, notes, problems)
-    used = ("edge_index", "edge_weight", edge_weight if isinstance(edge_weight, str) else None)
+    kinds = _kinds(data, link_kind, problems)
+    named = [name for name in (edge_weight, link_kind) if isinstance(name, str)]
+    used = {"edge_index", "edge_weight", *named, *(["edge_type"] if kinds is not None else [])}
     if ignored := sorted(key for key in _attributes(data) if key.startswith("edge_") and key not in used):
         notes.append(f"attributes of the edges ignored: {quoted(ignored)}")
     with problems.collecting():
@@ -137,6 +145,7 @@ def from_pyg(
             channels=names,
             directed=_truth(data, "directed") if directed is None else directed,
             edge_weight=weights,
+            link_kind=kinds,
             splits={name: _numpy(mask, f"{name}_mask") for name, mask in parts.items() if mask is not None},
             sensitive_name=own_name,
             classes=classes,
@@ -242,6 +251,35 @@ def _weights(
         problems.add(f"data: no attribute '{edge_weight}' with the weights of the edges.{hint}")
         return None
     return _numpy(held, edge_weight)
+
+
+def _kinds(
+    data: Data, link_kind: str | npt.ArrayLike | None, problems: Problems
+) -> npt.NDArray[Any] | LinkKinds | None:
+    """A kind for each edge, if asked for, or if `link_kinds` names those of `edge_type`."""
+    names = _names("link_kinds", _get(data, "link_kinds"))
+    if link_kind is None and names is None:
+        return None  # an `edge_type` is among the ignored attributes
+    if link_kind is not None and not isinstance(link_kind, str):
+        return _numpy(link_kind, "link_kind")
+    held = _get(data, link_kind or "edge_type")
+    if held is None:
+        hint = did_you_mean(link_kind or "edge_type", _attributes(data))
+        problems.add(f"data: no attribute '{link_kind or 'edge_type'}' with the kinds of the edges.{hint}")
+        return None
+    values = _numpy(held, link_kind or "edge_type")
+    if names is None or link_kind not in (None, "edge_type"):
+        return values
+    values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+    if values.dtype.kind not in "iu" or values.ndim != 1:
+        problems.add(f"data.edge_type: expected codes into link_kinds, got {values.dtype} with shape {values.shape}.")
+        return None
+    if len(values) and not (values.min() >= 0 and values.max() < len(names)):
+        problems.add(f"data.edge_type: expected codes from 0 to {len(names) - 1}, one for each of link_kinds.")
+        return None
+    with problems.collecting():
+        return LinkKinds(names, values.astype(np.int16))
+    return None
 
 
 def _codes(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

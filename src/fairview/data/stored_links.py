@@ -24,9 +24,9 @@ Reals = npt.NDArray[np.float64]
 Values = npt.NDArray[np.floating[Any]]
 
 WHAT_CAN = (
-    "A folder serves fairvgnn, vanilla, masking and fairgnn with the encoders gcn, gin and mlp of one layer, parity "
-    "with hops=0 or basis='raw', and methods that look at no links, such as logistic-regression. For anything else, "
-    "read the tables themselves."
+    "A folder serves fairvgnn, vanilla, masking and fairgnn with the encoders gcn, gin and mlp of one layer and sign, "
+    "parity with hops=0 or basis='raw', and methods that look at no links, such as logistic-regression. For anything "
+    "else, read the tables themselves."
 )
 
 

@@ -35,6 +35,7 @@ def summarise(graph: NodeGraph) -> dict[str, Any]:
         "edges": graph.num_edges,
         "directed": links.directed,
         "weighted": links.weighted,
+        "link_kinds": _kind_facts(graph),
         "average_degree": float(degree.mean()) if graph.num_nodes else None,
         "largest_degree": int(degree.max()) if graph.num_nodes else None,
         "isolated_nodes": int((degree + reached == 0).sum()),
@@ -69,6 +70,15 @@ def summarise(graph: NodeGraph) -> dict[str, Any]:
         "reasons": reasons,  # why not
         "hints": hints(graph),
     }
+
+
+def _kind_facts(graph: NodeGraph) -> list[dict[str, Any]]:
+    """Edges of each kind, and how many of them join the same group."""
+    facts = []
+    for name, links in graph.adjacency.by_kind().items():
+        same, known = links.same_group(graph.sensitive)
+        facts.append({"kind": name, "edges": links.num_edges, "homophily": same / known if known else None})
+    return facts
 
 
 def attribute_facts(graph: NodeGraph) -> dict[str, Any]:

@@ -98,6 +98,8 @@ def _check_encoder(model: NetworkMethod) -> None:
                 f"explain: encoder: {type(encoder.module).__name__} takes no weights of links, so that nothing says "
                 "what a link adds. Let it have forward(x, edge_index, edge_weight)."
             )
+    elif encoder.spec.kinds is not None:
+        raise InputError("explain: the model weighs kinds of links (link_kinds), which can't be explained.")
     elif encoder.spec.propagation is None:
         raise InputError("explain: the encoder 'mlp' looks at no links; gcn, gin and sage do.")
 

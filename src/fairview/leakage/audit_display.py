@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from fairview import notebook
 from fairview.leakage.outcomes import RATES
-from fairview.leakage.sentences import left_out, path, strongest, summary
+from fairview.leakage.sentences import by_attribute, left_out, path, strongest, summary
 from fairview.metrics.evaluation_display import undefined_sentences
-from fairview.metrics.registry import METRICS
+from fairview.metrics.registry import METRICS, gap_names
 from fairview.undefined import plain
 
 if TYPE_CHECKING:
@@ -22,15 +22,6 @@ if TYPE_CHECKING:
 def graph_audit_html(audit: GraphAudit) -> str:
     """The headline first, then the strongest channels and the probes."""
     document = audit.to_dict()
-    channels = [
-        [label, path(channel["correlation"]), _smallest(channel["leak_p_value"]), _verdict(channel)]
-        for label, channel in strongest(document["channels"])
-    ]
-    probes = [
-        [probe.on, probe.probe, probe.auc, notebook.interval(probe.low, probe.high)]
-        for probe in audit.probes
-        if probe.auc is not None
-    ]
     hidden = [
         [
             column.name,
@@ -42,19 +33,12 @@ def graph_audit_html(audit: GraphAudit) -> str:
         if (parts := [part for part in (column.from_channels, column.from_graph, column.difference) if part])
     ]
     reasons = [f"{name} is undefined: {reason}" for name, reason in audit.undefined.items()]
+    for name, part in audit.attributes.items():
+        reasons += [f"{name}: {what} is undefined: {reason}" for what, reason in part.undefined.items()]
     return notebook.block(
         f"GraphAudit of {audit.graph['source']}: {audit.graph['nodes']:,} nodes, {audit.graph['edges']:,} links",
         *map(notebook.paragraph, summary(document)),
-        notebook.table(
-            ["channel", "correlation by hop", "p-value of the leak", "verdict"],
-            channels,
-            caption=f"Correlation with {audit.graph['sensitive']} over {audit.hops} hops of {audit.operator}",
-        ),
-        notebook.table(
-            ["probe of", "probe", "AUC", "95 % interval"],
-            probes,
-            caption=f"How well all channels together tell {audit.graph['sensitive']}; 0.5 is chance",
-        ),
+        *(table for part in by_attribute(document).values() for table in _tables(part)),
         notebook.table(
             ["hidden column", "measure", "from the columns", "from columns and links", "difference", "verdict"],
             hidden,
@@ -62,6 +46,32 @@ def graph_audit_html(audit: GraphAudit) -> str:
         ),
         notebook.notes([*filter(None, [left_out(document["channels"])]), *reasons, *audit.notes]),
     )
+
+
+def _tables(document: Mapping[str, Any]) -> list[str]:
+    """The strongest channels and the probes, by one sensitive attribute."""
+    sensitive = document["graph"]["sensitive"]
+    channels = [
+        [label, path(channel["correlation"]), _smallest(channel["leak_p_value"]), _verdict(channel)]
+        for label, channel in strongest(document["channels"])
+    ]
+    probes = [
+        [probe["on"], probe["probe"], probe["auc"], notebook.interval(probe["low"], probe["high"])]
+        for probe in document["probe"]
+        if probe["auc"] is not None
+    ]
+    return [
+        notebook.table(
+            ["channel", "correlation by hop", "p-value of the leak", "verdict"],
+            channels,
+            caption=f"Correlation with {sensitive} over {document['hops']} hops of {document['operator']}",
+        ),
+        notebook.table(
+            ["probe of", "probe", "AUC", "95 % interval"],
+            probes,
+            caption=f"How well all channels together tell {sensitive}; 0.5 is chance",
+        ),
+    ]
 
 
 def graph_audit_frame(audit: GraphAudit) -> pl.DataFrame:
@@ -78,9 +88,12 @@ def model_audit_html(audit: ModelAudit) -> str:
     """The model beside what it is compared with, then the groups."""
     metrics = [name for name in METRICS if METRICS[name].in_tables]
     rows = [[name, *(plain(evaluation[metric]) for metric in metrics)] for name, evaluation in audit.rows.items()]
+    evaluated = next(iter(audit.rows.values()))
+    gaps = [[name, *(plain(part[gap]) for gap in gap_names())] for name, part in evaluated.attributes.items()]
+    by_group = [group for part in audit.attributes.values() for group in part.groups] + list(audit.groups)
     groups = [
         [group.group, group.nodes, *(str(getattr(group, rate)) for rate in RATES), "yes" if group.small else "no"]
-        for group in audit.groups
+        for group in by_group
     ]
     keep = sorted(audit.keep or (), key=lambda channel: channel.keep_probability)
     kept = [[each.name, each.keep_probability, each.correlation_before, each.correlation_after] for each in keep]
@@ -89,13 +102,17 @@ def model_audit_html(audit: ModelAudit) -> str:
         for each in audit.representations
     ]
     encoder = f" ({audit.encoder})" if audit.encoder else ""
-    evaluated = next(iter(audit.rows.values()))
     return notebook.block(
         f"ModelAudit of {audit.method}{encoder} on {evaluated.nodes:,} nodes of the split '{audit.split}'",
         notebook.table(
             ["model", *(METRICS[metric].short for metric in metrics)],
             rows,
             caption="Metrics as fractions; a gap of 0 means equal",
+        ),
+        notebook.table(
+            ["attribute", *(METRICS[gap].short for gap in gap_names())],
+            gaps,
+            caption="Gaps by sensitive attribute; above is the largest of them",
         ),
         notebook.table(
             ["group", "nodes", *(rate.replace("_", " ") for rate in RATES), "too small to judge"],

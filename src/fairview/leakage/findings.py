@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairview.leakage.cross_validation import CrossValidated
 from fairview.leakage.hidden_columns import HiddenFinding
+from fairview.leakage.json_keys import BY_GROUP, OF_THE_GRAPH
 from fairview.leakage.json_record import json_record
 from fairview.leakage.label_leaks import LabelLeak
 from fairview.leakage.places import GroupPlace
@@ -118,6 +119,8 @@ class GraphAudit:
         hidden: columns that are no channels, and how well they can be read.
         undefined: what could not be measured, and why.
         notes: what else a reader should know.
+        attributes: with several sensitive attributes, the audit by each of them; the rest is about the combinations of
+            their groups, or has nothing to do with groups.
     """
 
     graph: Mapping[str, Any]
@@ -138,6 +141,7 @@ class GraphAudit:
     hidden: tuple[HiddenFinding, ...] = ()
     undefined: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    attributes: Mapping[str, GraphAudit] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         reasons = dict(self.undefined)
@@ -152,6 +156,7 @@ class GraphAudit:
                     reasons[f"{name} of group '{place.group}'"] = value.reason
         object.__setattr__(self, "undefined", MappingProxyType(reasons))
         object.__setattr__(self, "graph", MappingProxyType(dict(self.graph)))
+        object.__setattr__(self, "attributes", MappingProxyType(dict(self.attributes)))
 
     @property
     def leaking(self) -> tuple[str, ...]:
@@ -166,7 +171,18 @@ class GraphAudit:
         """The document `audit.json`: plain data, None where something is undefined."""
         keys = {"groups": "homophily_by_group", "probes": "probe"}
         record = {keys.get(name, name): value for name, value in json_record(self).items()}
-        return {"kind": "audit", "version": 1} | record | {"label_leaks": record["label_leaks"] or []}
+        record |= {"label_leaks": record["label_leaks"] or []}
+        del record["attributes"]
+        if self.attributes:
+            record["attributes"] = {name: part.groups_to_dict() for name, part in self.attributes.items()}
+        return {"kind": "audit", "version": 1} | record
+
+    def groups_to_dict(self) -> dict[str, Any]:
+        """For JSON: what tells one sensitive attribute from another."""
+        document = self.to_dict()
+        for shared in ("label_leaks", *(f"hidden '{column.name}'" for column in self.hidden)):
+            document["undefined"].pop(shared, None)
+        return {name: document["graph"][name] for name in OF_THE_GRAPH} | {name: document[name] for name in BY_GROUP}
 
     def __repr__(self) -> str:
         from fairview.leakage.sentences import described

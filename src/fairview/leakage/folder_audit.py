@@ -17,8 +17,9 @@ from fairview.leakage.findings import ChannelFinding, GraphAudit, ProbeFinding, 
 from fairview.leakage.label_leaks import LabelLeak, label_leaks
 from fairview.leakage.probe import PROBES, probe_auc
 from fairview.progress import track
+from fairview.propagation.blocks import column_name
 from fairview.propagation.correlation import GroupSums, codes_without_gaps
-from fairview.propagation.folder import Propagated, column_name
+from fairview.propagation.folder import Propagated
 from fairview.propagation.operators import Operator
 from fairview.undefined import Metric, Undefined
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import compress
 from typing import Any
 
@@ -16,18 +18,19 @@ from fairview.data.graph_argument import require_graph
 from fairview.data.stored_links import StoredLinks
 from fairview.errors import InputError, did_you_mean, some
 from fairview.isolation import isolated
-from fairview.leakage.cross_validation import NORMAL_QUANTILE, SAMPLE, CrossValidated
-from fairview.leakage.findings import ChannelFinding, GraphAudit, ProbeFinding, power
+from fairview.leakage.channel_findings import Asked, Channels, channel_findings
+from fairview.leakage.cross_validation import SAMPLE, CrossValidated
+from fairview.leakage.findings import GraphAudit, ProbeFinding, power
 from fairview.leakage.folder_audit import audit_folder
 from fairview.leakage.hidden_columns import hidden_findings
 from fairview.leakage.label_leaks import label_leaks
-from fairview.leakage.leaks import LeakTest, Shuffling, check_permutations, check_shuffling, leak_rule, leak_test
+from fairview.leakage.leaks import LeakTest, Shuffling, check_permutations, check_shuffling, leak_rule
 from fairview.leakage.places import group_places
-from fairview.leakage.probe import PROBES, probe_auc
+from fairview.leakage.probe import PROBES, probe_auc, small_note, without_small
 from fairview.leakage.quick_null import PROPAGATED, TOLERANCE
 from fairview.leakage.sentences import plural
 from fairview.progress import track
-from fairview.propagation.correlation import Codes, group_correlation, known_groups, sensitive_correlation
+from fairview.propagation.correlation import Codes, group_correlation, known_groups
 from fairview.propagation.folder import Propagated
 from fairview.propagation.one_hop import one_hop
 from fairview.propagation.operators import OPERATORS, Operator
@@ -40,7 +43,6 @@ INNOCUOUS = 0.05
 
 MOST_HOPS = 10
 
-Array = npt.NDArray[np.float64]
 Probed = tuple[int, str, CrossValidated | Undefined]
 
 
@@ -60,6 +62,9 @@ def audit(
     seed: int = 0,
 ) -> GraphAudit:
     """How propagation leaks the sensitive attribute into channels, and which channels give the label away.
+
+    With several sensitive attributes, `attributes` has the audit of each; everything else is about the combinations of
+    their groups. The permutation test counts the channels and hops of all of them.
 
     Paper: section 3, figures 1 and 5, appendix D for the correlations; verdicts, intervals and probes are our own.
 
@@ -108,45 +113,90 @@ def audit(
     if not 0 <= innocuous < 1:
         raise InputError(f"innocuous: {innocuous}; expected {correlation}.")
     require_seed(seed)
-    read = hidden_findings(graph, hidden or {}, hops=hops, seed=seed)
-    undefined: dict[str, str] = {}
-    try:
-        codes: Codes | None = known_groups(graph)
-    except InputError as error:
-        codes = None
-        undefined |= dict.fromkeys(("correlation", "leaking", "probe"), str(error))
-    degree = None if codes is None else _degree_correlation(graph, chosen, hops, codes)
-    probed = [] if codes is None or not probes else _probe(graph, chosen, hops, codes, seed)
-    notes = _notes(graph, degree, innocuous, [auc.nodes for _, _, auc in probed if not isinstance(auc, Undefined)])
-    for _, _, auc in probed:
-        if isinstance(auc, Undefined):
-            undefined["probe"] = auc.reason  # it is about the groups or the channels, and the same for all
-    channels, test = _channels(
-        graph, chosen, hops, codes, permutations, shuffling, level, innocuous, seed, undefined
+    asked = Asked(
+        operator=chosen, hops=hops, permutations=permutations, shuffling=shuffling,
+        level=level, innocuous=innocuous, seed=seed,
     )  # fmt: skip
-    quick = test is not None and bool(test.quick.any())
-    if test is not None:
-        notes += _shuffling_notes(graph, test)
-    return GraphAudit(
-        graph=_facts(graph),
-        homophily=graph.homophily(),
-        groups=group_places(graph),
-        operator=chosen.kind,
-        self_loops=chosen.self_loops,
-        hops=hops,
-        rule=leak_rule(level, innocuous, permutations, quick=quick),
-        level=level,
-        permutations=permutations,
-        shuffling="quick" if quick else "exact",
-        channels=channels,
-        degree_correlation=degree,
-        probes=tuple(ProbeFinding.of(power(hop), hop, kind, auc) for hop, kind, auc in probed),
-        label_leaks=label_leaks(graph, threshold=label_leak_threshold, seed=seed),
-        label_leak_threshold=label_leak_threshold,
-        hidden=read,
-        undefined=undefined,
-        notes=(*notes, *graph.provenance.notes),
+    read = hidden_findings(graph, hidden or {}, hops=hops, seed=seed)
+    views = [graph]
+    if graph.several:
+        views += [graph.attribute(each.name) for each in graph.attributes]
+    looks = [_look(view, asked, probes=probes) for view in views]
+    found = channel_findings([(look.graph, look.codes) for look in looks], asked)
+    quick = any(each.test is not None and bool(each.test.quick.any()) for each in found)
+    shared: dict[str, Any] = {
+        "operator": chosen.kind,
+        "self_loops": chosen.self_loops,
+        "hops": hops,
+        "rule": leak_rule(level, innocuous, permutations, quick=quick, several=graph.several),
+        "level": level,
+        "permutations": permutations,
+        "shuffling": "quick" if quick else "exact",
+        "label_leaks": label_leaks(graph, threshold=label_leak_threshold, seed=seed),
+        "label_leak_threshold": label_leak_threshold,
+        "hidden": read,
+    }
+    together, *others = [
+        GraphAudit(**shared, **_of(look, channels, innocuous)) for look, channels in zip(looks, found, strict=True)
+    ]
+    return dataclasses.replace(
+        together,
+        attributes={each.graph["sensitive"]: each for each in others},
+        notes=(*together.notes, *graph.provenance.notes),
     )
+
+
+# --- by one attribute, or by what several make together ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Look:
+    """A graph by the groups of one attribute: codes without gaps, and what the probes read; or why not."""
+
+    graph: NodeGraph
+    codes: Codes | None
+    undefined: dict[str, str]
+    degree: tuple[float, ...] | None
+    probed: list[Probed]
+    nodes: int = 0  # that the probes may see
+    left_out: tuple[str, ...] = ()
+
+
+def _look(graph: NodeGraph, asked: Asked, *, probes: bool) -> _Look:
+    try:
+        codes: Codes = known_groups(graph)
+    except InputError as error:
+        undefined = dict.fromkeys(("correlation", "leaking", "probe"), str(error))
+        return _Look(graph, None, undefined, None, [])
+    degree = _degree_correlation(graph, asked.operator, asked.hops, codes)
+    large, left_out = codes, tuple[str, ...]()
+    if graph.several and probes:
+        large, left_out = without_small(codes, [name for name, size in graph.group_sizes.items() if size])
+    probed = _probe(graph, asked.operator, asked.hops, large, asked.seed) if probes else []
+    reasons = [auc.reason for _, _, auc in probed if isinstance(auc, Undefined)]
+    undefined = {"probe": reasons[-1]} if reasons else {}  # it is about the groups or the channels: the same for all
+    return _Look(graph, codes, undefined, degree, probed, int((large >= 0).sum()), left_out)
+
+
+def _of(look: _Look, channels: Channels, innocuous: float) -> dict[str, Any]:
+    """The parts of an audit that are about the groups."""
+    graph, undefined = look.graph, dict(look.undefined)
+    seen = [auc.nodes for _, _, auc in look.probed if not isinstance(auc, Undefined)]
+    notes = _notes(look, innocuous, seen)
+    if channels.test is not None:
+        notes += _shuffling_notes(graph, channels.test)
+    if channels.undefined:
+        undefined["intervals"] = channels.undefined
+    return {
+        "graph": _facts(graph),
+        "homophily": graph.homophily(),
+        "groups": group_places(graph),
+        "channels": channels.found,
+        "degree_correlation": look.degree,
+        "probes": tuple(ProbeFinding.of(power(hop), hop, kind, auc) for hop, kind, auc in look.probed),
+        "undefined": undefined,
+        "notes": tuple(notes),
+    }
 
 
 def _operator(operator: str | Operator) -> Operator:
@@ -169,11 +219,11 @@ def _facts(graph: NodeGraph) -> dict[str, Any]:
         "groups": graph.group_sizes,
         "group_unknown": graph.sensitive_unknown,
         "sensitive_channels": list(graph.sensitive_channels),
-    }
+    } | ({"attributes": {each.name: each.sizes for each in graph.attributes}} if graph.several else {})
 
 
-def _notes(graph: NodeGraph, degree: tuple[float, ...] | None, innocuous: float, probed: list[int]) -> list[str]:
-    notes = []
+def _notes(look: _Look, innocuous: float, probed: list[int]) -> list[str]:
+    graph, degree, notes = look.graph, look.degree, []
     if graph.sensitive_unknown:
         unknown = f"{graph.sensitive_unknown:,} nodes of unknown group"
         notes.append(f"{unknown} are propagated, but in no correlation or probe")
@@ -187,8 +237,10 @@ def _notes(graph: NodeGraph, degree: tuple[float, ...] | None, innocuous: float,
             f"the number of neighbours alone is tied to the group: a constant channel would have correlation {values} "
             "at hops 0, 1, ...; every channel with a mean far from 0 picks up part of it"
         )
-    if probed and min(probed) < known:
-        notes.append(f"probes saw a stratified sample of {min(probed):,} of {known:,} nodes")
+    if look.left_out:
+        notes.append(small_note(look.left_out))
+    if probed and min(probed) < look.nodes:
+        notes.append(f"probes saw a stratified sample of {min(probed):,} of {look.nodes:,} nodes")
     if int(graph.labelled.sum()) > SAMPLE:
         notes.append(f"label leaks were sought in a stratified sample of {SAMPLE:,} labelled nodes")
     return notes
@@ -213,66 +265,7 @@ def _shuffling_notes(graph: NodeGraph, test: LeakTest) -> list[str]:
     return notes
 
 
-# --- channels ---------------------------------------------------------------------------------------------------------
-
-
-def _channels(
-    graph: NodeGraph,
-    operator: Operator,
-    hops: int,
-    codes: Codes | None,
-    permutations: int,
-    shuffling: Shuffling,
-    level: float,
-    innocuous: float,
-    seed: int,
-    undefined: dict[str, str],
-) -> tuple[tuple[ChannelFinding, ...], LeakTest | None]:
-    """What is known of each channel, and the test behind it; a reason for missing intervals goes into `undefined`."""
-    is_sensitive = np.array([name in graph.sensitive_channels for name in graph.channels], dtype=np.bool_)
-    facts: list[dict[str, Any]] = [
-        {"name": name, "sensitive": bool(is_sensitive[j]), "constant": name in graph.constant_channels, "hops": hops}
-        for j, name in enumerate(graph.channels)
-    ]
-    if codes is None:
-        return tuple(ChannelFinding(**each) for each in facts), None
-    correlation = sensitive_correlation(graph, operator, hops)
-    test = leak_test(
-        graph.features, graph.adjacency, codes,
-        operator=operator, hops=hops, permutations=permutations, seed=seed, shuffling=shuffling, tested=~is_sensitive,
-    )  # fmt: skip
-    leaking = test.leaking(correlation, level=level, innocuous=innocuous) & ~is_sensitive
-    bounds = correlation_intervals(correlation, test, codes)
-    order = np.argsort(-np.abs(correlation), axis=1, kind="stable")
-    rank = np.argsort(order, axis=1, kind="stable") + 1
-    by_hop = {"correlation": correlation, "rank": rank, "p_value": test.p_value, "leak_p_value": test.leak_p_value}
-    if isinstance(bounds, Undefined):
-        undefined["intervals"] = bounds.reason
-    else:
-        by_hop |= {"low": bounds[0], "high": bounds[1]}
-    channels = []
-    for j, each in enumerate(facts):
-        measured = {name: tuple(values[:, j].tolist()) for name, values in by_hop.items()}
-        untested = {"leak_p_value": None} if is_sensitive[j] else {}
-        channels.append(ChannelFinding(**each | measured | untested, leaking=bool(leaking[j])))
-    return tuple(channels), test
-
-
-def correlation_intervals(correlation: Array, test: LeakTest, codes: Codes) -> tuple[Array, Array] | Undefined:
-    """95 % intervals, tanh(artanh ρ ± 1.96 max(sd over the shuffles, 1 / sqrt(n - 3))), as (low, high).
-
-    Fisher's interval takes 1 / sqrt(n - 3) for the spread, as if the n values were independent. After a hop they are
-    not: neighbours share terms, and the spread over the shuffles knows that. It does not know of channels whose own
-    values are alike among neighbours: for those the interval is too narrow, at hop 0 most of all.
-    """
-    if codes.max() > 1:
-        return Undefined("the correlations have intervals with two groups only")
-    n = int((codes >= 0).sum())
-    if n <= 3:
-        return Undefined(f"{n} nodes of known group are too few for an interval")
-    reach = NORMAL_QUANTILE * np.maximum(test.spread, 1 / math.sqrt(n - 3))
-    middle = np.arctanh(np.clip(correlation, -1 + 1e-12, 1 - 1e-12))
-    return np.tanh(middle - reach), np.tanh(middle + reach)
+# --- probes -----------------------------------------------------------------------------------------------------------
 
 
 def _degree_correlation(graph: NodeGraph, operator: Operator, hops: int, codes: Codes) -> tuple[float, ...]:
@@ -284,9 +277,6 @@ def _degree_correlation(graph: NodeGraph, operator: Operator, hops: int, codes: 
         values = hop(values)
         correlations.append(float(group_correlation(values, codes)[0]))
     return tuple(correlations)
-
-
-# --- probes -----------------------------------------------------------------------------------------------------------
 
 
 def _probe(graph: NodeGraph, operator: Operator, hops: int, codes: Codes, seed: int) -> list[Probed]:

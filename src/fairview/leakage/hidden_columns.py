@@ -182,7 +182,7 @@ def _checked(graph: NodeGraph, hidden: Mapping[str, Any]) -> list[_Column]:
 def _check_role(graph: NodeGraph, name: str) -> None:
     recipe = graph.recipe
     channels = {*graph.channels, *((column.name for column in recipe.features.columns) if recipe else ())}
-    if name == graph.sensitive_name:
+    if name in (graph.sensitive_name, *(attribute.name for attribute in graph.attributes)):
         raise InputError(f"hidden: '{name}' is the sensitive attribute; the probes say how well it can be read.")
     if recipe is not None and recipe.label is not None and name == recipe.label.column:
         raise InputError(f"hidden: '{name}' is the label; to read it from the graph is what a model is for.")

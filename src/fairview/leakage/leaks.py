@@ -10,9 +10,10 @@ propagated, and correlated with the groups:
 Each is standardised by its mean and spread over the shuffles, t = (c - mean) / sd and alike for g. The statistic of a
 channel at a hop is min(t of c_h, t of g_h): a strong association alone, or a growth that leads nowhere, is no leak. Its
 p-value is the share of shuffles whose largest statistic, over all channels and hops, is as large: the chance of a
-false alarm is the declared level per graph, not per channel. The unshuffled X counts as one of the shuffles, which
-makes the p-values exact, whatever the distribution of the channels. On large graphs the shuffles are not propagated one
-by one: `quick_null` has their correlations up to a small, measured error, and the p-values are exact up to that.
+false alarm is the declared level per graph, not per channel. With several sensitive attributes the largest is taken
+over all of them and their combinations, too. The unshuffled X counts as one of the shuffles, which makes the p-values
+exact, whatever the distribution of the channels. On large graphs the shuffles are not propagated one by one:
+`quick_null` has their correlations up to a small, measured error, and the p-values are exact up to that.
 
 What the null does not cover: values that are alike among neighbours for reasons of their own (docs/audit.md).
 """
@@ -20,8 +21,9 @@ What the null does not cover: values that are alike among neighbours for reasons
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, TypedDict, Unpack, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -29,12 +31,13 @@ import numpy.typing as npt
 from fairview.arguments import require_number, require_whole
 from fairview.data.adjacency import Adjacency
 from fairview.errors import InputError, did_you_mean
-from fairview.leakage.exact_null import exact_work, shuffled_correlations
-from fairview.leakage.quick_null import quick_null
+from fairview.leakage.exact_null import exact_work, shuffled_correlations_of
+from fairview.leakage.quick_null import QuickNull, quick_null
 from fairview.propagation.correlation import Codes
 from fairview.propagation.operators import Operator
 
 Array = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 
 Shuffling = Literal["auto", "exact", "quick"]
 SHUFFLINGS: tuple[Shuffling, ...] = get_args(Shuffling)
@@ -43,6 +46,17 @@ MOST_EXACT_WORK = 20_000_000_000
 """Multiplications of propagated shuffles up to which `auto` is `exact`: some twenty seconds."""
 
 _RESOLUTION = 1e-5  # smaller differences of a correlation or a statistic are float32's rounding
+
+
+class _Given(TypedDict):
+    operator: Operator
+    hops: int
+    permutations: int
+    seed: int
+
+
+class _Settings(_Given, total=False):
+    shuffling: Shuffling
 
 
 @dataclass(frozen=True)
@@ -71,14 +85,23 @@ class LeakTest:
         return np.asarray(harmless & betrays.any(axis=0))
 
 
-def leak_rule(level: float, innocuous: float, permutations: int, *, quick: bool = False) -> str:
-    """When exactly a channel is flagged, in one sentence; `quick` if not all shuffles were propagated one by one."""
+def leak_rule(level: float, innocuous: float, permutations: int, *, quick: bool = False, several: bool = False) -> str:
+    """When exactly a channel is flagged, in one sentence.
+
+    Args:
+        level: of the test.
+        innocuous: |correlation| below which a channel is harmless.
+        permutations: shuffles.
+        quick: not all of them were propagated one by one.
+        several: the test is of several attributes, and of what they make together.
+    """
+    where = "in any channel at any hop" + (" for any of the attributes or their combinations" if several else "")
     how = " (quick shuffles: products with vectors that are propagated once)" if quick else ""
     return (
         f"A channel is flagged if it is harmless in the table (|correlation| below {innocuous:g}, or p above {level:g} "
         f"for this channel alone), and if after some hop its |correlation| is {innocuous:g} or more and both it and "
         f"its growth since hop 0 are so large that at most {100 * level:g} % of {permutations:,} shuffles of the rows "
-        f"of X before propagation match them in any channel at any hop{how}."
+        f"of X before propagation match them {where}{how}."
     )
 
 
@@ -87,12 +110,8 @@ def leak_test(
     adjacency: Adjacency,
     codes: Codes,
     *,
-    operator: Operator,
-    hops: int,
-    permutations: int,
-    seed: int,
-    shuffling: Shuffling = "auto",
-    tested: npt.NDArray[np.bool_] | None = None,
+    tested: Bools | None = None,
+    **settings: Unpack[_Settings],
 ) -> LeakTest:
     """Shuffle, propagate, compare.
 
@@ -100,35 +119,70 @@ def leak_test(
         features: X, shape (n, d).
         adjacency: the links.
         codes: group of each node from 0 without gaps, -1 for unknown.
+        tested: which channels may leak, shape (d,); not those that hold the sensitive attribute. None: all.
+        settings: see `leak_tests`.
+    """
+    every = np.ones(features.shape[1], dtype=np.bool_)
+    return leak_tests(features, adjacency, [codes], tested=[every if tested is None else tested], **settings)[0]
+
+
+def leak_tests(
+    features: npt.NDArray[np.float32],
+    adjacency: Adjacency,
+    attributes: Sequence[Codes],
+    *,
+    operator: Operator,
+    hops: int,
+    permutations: int,
+    seed: int,
+    tested: Sequence[Bools],
+    shuffling: Shuffling = "auto",
+) -> list[LeakTest]:
+    """The test for several sensitive attributes, with the same shuffles for all of them.
+
+    `leak_p_value` counts the channels and hops of all attributes: the declared level is the chance of a false alarm for
+    any of them.
+
+    Args:
+        features: X, shape (n, d).
+        adjacency: the links.
+        attributes: of each, the group of each node from 0 without gaps, -1 for unknown.
         operator: S.
         hops: L, 1 or more.
         permutations: number of shuffles.
         seed: of the shuffles.
+        tested: of each attribute, which channels may leak, shape (d,).
         shuffling: `exact` propagates every shuffle, `quick` only a few and those of channels that need it, `auto` is
             `exact` up to `MOST_EXACT_WORK`.
-        tested: which channels may leak, shape (d,); not those that hold the sensitive attribute. None: all.
     """
     d = features.shape[1]
     if shuffling == "auto":
         work = exact_work(adjacency, d, hops=hops, permutations=permutations)
         shuffling = "exact" if work <= MOST_EXACT_WORK else "quick"
-    quick, error = np.zeros(d, dtype=np.bool_), np.zeros(d)
+    settings: _Given = {"operator": operator, "hops": hops, "permutations": permutations, "seed": seed}
     if shuffling == "exact":
-        signed = shuffled_correlations(
-            features, adjacency, codes, operator=operator, hops=hops, permutations=permutations, seed=seed
-        )
+        exact = shuffled_correlations_of(features, adjacency, attributes, **settings)
+        nulls = [QuickNull(signed, np.zeros(d, dtype=np.bool_), np.zeros(d)) for signed in exact]
     else:
-        signed, quick, error = quick_null(
-            features, adjacency, codes, operator=operator, hops=hops, permutations=permutations, seed=seed
-        )
+        nulls = [quick_null(features, adjacency, codes, **settings) for codes in attributes]
+    statistics = [_statistic(null.correlations, those) for null, those in zip(nulls, tested, strict=True)]
+    largest = np.max([each.max(axis=(1, 2), initial=-math.inf) for each in statistics], axis=0)  # of each shuffle
+    return [_tested(null, each, largest[:, None, None]) for null, each in zip(nulls, statistics, strict=True)]
+
+
+def _statistic(signed: Array, tested: Bools) -> Array:
+    """Of each shuffle, channel and hop from 1 on."""
     size = np.abs(signed)
-    p_value = (size >= size[0] - _RESOLUTION).mean(axis=0)
     statistic = np.minimum(_standardised(size[:, 1:]), _standardised(size[:, 1:] - size[:, :1]))
-    if tested is not None:
-        statistic[:, :, ~tested] = -math.inf
-    largest = statistic.max(axis=(1, 2), initial=-math.inf)[:, None, None]  # of each shuffle
+    statistic[:, :, ~tested] = -math.inf
+    return statistic
+
+
+def _tested(null: QuickNull, statistic: Array, largest: Array) -> LeakTest:
+    signed, size = null.correlations, np.abs(null.correlations)
+    p_value = (size >= size[0] - _RESOLUTION).mean(axis=0)
     leak = (largest >= statistic[0] - _RESOLUTION).mean(axis=0)
-    return LeakTest(np.asarray(p_value), np.asarray(leak), signed.std(axis=0), quick, error)
+    return LeakTest(np.asarray(p_value), np.asarray(leak), signed.std(axis=0), null.quick, null.error)
 
 
 def check_shuffling(shuffling: str) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,9 +17,10 @@ from fairview.data.graph_argument import require_graph
 from fairview.data.stored_links import StoredLinks
 from fairview.errors import InputError, quoted
 from fairview.isolation import isolated
+from fairview.leakage.cross_validation import Features
 from fairview.leakage.json_record import json_record
 from fairview.leakage.outcomes import GroupOutcomes, group_outcomes
-from fairview.leakage.probe import PROBES, probe_auc
+from fairview.leakage.probe import PROBES, probe_auc, small_note, without_small
 from fairview.leakage.score_curves import Calibration, Roc, ScoreHistogram, calibration, roc, score_histogram
 from fairview.leakage.theorem2 import Theorem2, theorem2
 from fairview.leakage.threshold_curve import ThresholdCurve, threshold_curve
@@ -67,6 +69,24 @@ class Readable:
         return json_record(self) | reason
 
 
+@dataclass(frozen=True, kw_only=True)
+class GroupAudit:
+    """What the audit of a model says by the groups of one sensitive attribute; see `ModelAudit`."""
+
+    keep: tuple[Kept, ...] | None
+    representations: tuple[Readable, ...]
+    theorem2: Theorem2
+    groups: tuple[GroupOutcomes, ...]
+    scores: tuple[ScoreHistogram, ...]
+    calibration: tuple[Calibration, ...]
+    roc: tuple[Roc, ...]
+    thresholds: ThresholdCurve
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return json_record(self)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ModelAudit:
     """What `audit_model` found; `to_dict` is for JSON.
@@ -87,6 +107,8 @@ class ModelAudit:
         roc: ranking, by group.
         thresholds: what another threshold would do.
         notes: what was left out, in words.
+        attributes: with several sensitive attributes, what is said by the groups of each; `keep` and what follows it
+            are then about the combinations of their groups.
     """
 
     method: str
@@ -104,11 +126,16 @@ class ModelAudit:
     roc: tuple[Roc, ...]
     thresholds: ThresholdCurve
     notes: tuple[str, ...] = ()
+    attributes: Mapping[str, GroupAudit] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: what is undefined is None, with the reason beside it."""
         rows = [_row(name, each, name in self.group_at_prediction) for name, each in self.rows.items()]
-        return json_record(self) | {"rows": rows, "group_at_prediction": rows[0]["group_at_prediction"]}
+        record = json_record(self) | {"rows": rows, "group_at_prediction": rows[0]["group_at_prediction"]}
+        del record["attributes"]
+        if self.attributes:
+            record["attributes"] = {name: part.to_dict() for name, part in self.attributes.items()}
+        return record
 
     def __repr__(self) -> str:
         first = next(iter(self.rows.values()))
@@ -117,6 +144,8 @@ class ModelAudit:
         lines = [f"{title} on '{self.split}', {first.nodes:,} nodes"]
         for name, evaluation in self.rows.items():
             lines.append(f"  {name}: " + ", ".join(f"{metric} {_short(evaluation[metric])}" for metric in metrics))
+        for name, part in first.attributes.items():
+            lines.append(f"  by {name}: " + ", ".join(f"{metric} {_short(part[metric])}" for metric in metrics[2:]))
         for group in self.groups:
             small = ", small" if group.small else ""
             lines.append(f"  group '{group.group}': {group.nodes:,} nodes, selected {group.selection_rate}{small}")
@@ -185,17 +214,28 @@ def audit_model(
     rows = {name: evaluate(one, graph, split=split, intervals=True) for name, one in compared}
     evaluation = rows[method]
     chosen = graph.split(split) & graph.labelled
-    labels, codes = graph.labels[chosen], graph.sensitive[chosen]
     scores, threshold = _probabilities(model, graph)[chosen], getattr(model, "threshold_", 0.5)
-    members = [(group, codes == code) for code, group in enumerate(graph.groups)]
-    keep, keep_notes = _keep(model, graph)
-    readable, readable_notes = _representations(model, plain, graph, seed) if probes else ((), [])
-    nobody = evaluation.group_unknown
+    inside, inside_notes = _inside(model, plain, graph) if probes else ({}, [])
     links = graph.adjacency
     part = []
     if isinstance(links, StoredLinks) and links.sampled:
         part = [f"The model was audited on {graph.num_nodes:,} of the folder's {links.nodes:,} nodes."]
+    nobody = evaluation.group_unknown
     unknown = [f"Without a known group, and in no group's numbers: {nobody:,}."] if nobody else []
+    by_name: dict[str, GroupAudit] = {}
+    notes: list[str] = []
+    for name, found in (evaluation.attributes or {graph.sensitive_name: evaluation}).items():
+        view = graph.attribute(name)
+        keep, keep_notes = _keep(model, view)
+        readable, left_out = _readable(inside, view, seed)
+        by_name[name] = GroupAudit(
+            keep=keep,
+            representations=readable,
+            theorem2=theorem2(model, view),
+            **_outcomes(view, found, chosen, scores, threshold, seed),
+        )
+        notes = [*keep_notes, *left_out]  # in the end those of all attributes together
+    together = by_name.pop(graph.sensitive_name)
     return ModelAudit(
         method=method,
         encoder=encoder_name(model),
@@ -203,16 +243,38 @@ def audit_model(
         threshold=threshold,
         rows=rows,
         group_at_prediction=tuple(name for name, one in compared if needs_group(one)),
-        keep=keep,
-        representations=readable,
-        theorem2=theorem2(model, graph),
-        groups=group_outcomes(evaluation),
-        scores=tuple(score_histogram(group, scores[those]) for group, those in members),
-        calibration=tuple(calibration(group, labels[those], scores[those]) for group, those in members),
-        roc=tuple(roc(group, labels[those], scores[those], seed=seed) for group, those in members),
-        thresholds=threshold_curve(labels, scores, codes=codes, groups=graph.groups, chosen=threshold, seed=seed),
-        notes=(*part, *unknown, *keep_notes, *readable_notes),
+        **vars(together),
+        notes=(*part, *unknown, *notes, *inside_notes),
+        attributes=by_name,
     )
+
+
+def _outcomes(
+    graph: NodeGraph,
+    evaluation: Evaluation,
+    chosen: npt.NDArray[np.bool_],
+    scores: npt.NDArray[np.float64],
+    threshold: float,
+    seed: int,
+) -> dict[str, Any]:
+    """Counts and curves of each group among the chosen nodes."""
+    labels, codes = graph.labels[chosen], graph.sensitive[chosen]
+    members = [(group, codes == code) for code, group in enumerate(graph.groups)]
+    return {
+        "groups": group_outcomes(evaluation),
+        "scores": tuple(score_histogram(group, scores[those]) for group, those in members),
+        "calibration": tuple(calibration(group, labels[those], scores[those]) for group, those in members),
+        "roc": tuple(roc(group, labels[those], scores[those], seed=seed) for group, those in members),
+        "thresholds": threshold_curve(
+            labels,
+            scores,
+            codes=codes,
+            groups=graph.groups,
+            chosen=threshold,
+            left_out=evaluation.left_out,
+            seed=seed,
+        ),
+    }
 
 
 # --- who is compared --------------------------------------------------------------------------------------------------
@@ -258,39 +320,52 @@ def _probabilities(model: Method, graph: NodeGraph) -> npt.NDArray[np.float64]:
 
 
 def _keep(model: Method, graph: NodeGraph) -> tuple[tuple[Kept, ...] | None, list[str]]:
-    """Each channel's probability of being kept beside its correlation; None if no masks were learnt."""
+    """Each channel's probability of being kept beside its correlation; None if no masks were learnt.
+
+    Of `sign`, each channel at each hop, whose correlation 'after' is that at the hop.
+    """
     fitted = getattr(model, "fitted_", None)
     if not isinstance(fitted, Fitted) or fitted.mask is None:
         return None, []
     probabilities: dict[str, float] = model.keep_probability_  # type: ignore[attr-defined]
     operator = fitted.encoder.spec.propagation if isinstance(fitted.encoder, Encoder) else None
+    weighs_kinds = isinstance(fitted.encoder, Encoder) and fitted.encoder.spec.kinds is not None
+    blocks = 1 if weighs_kinds else fitted.encoder.blocks
     try:
-        before, after = np.abs(sensitive_correlation(graph, operator or Operator(), 1)).tolist()
+        by_hop = np.abs(sensitive_correlation(graph, operator or Operator(), max(1, blocks - 1))).tolist()
     except InputError as error:  # fewer than two groups
         return tuple(Kept(name, keep, None, None) for name, keep in probabilities.items()), [str(error)]
-    places = {name: graph.channel_index(name) for name in probabilities}
-    rows = [Kept(name, keep, before[places[name]], after[places[name]]) for name, keep in probabilities.items()]
+    places = [graph.channel_index(name) for name in model.facts_.channels]  # type: ignore[attr-defined]
+    hops = range(blocks) if blocks > 1 else (1,)
+    rows = [
+        Kept(name, keep, by_hop[0][place], by_hop[hop][place])
+        for (name, keep), (hop, place) in zip(probabilities.items(), product(hops, places), strict=True)
+    ]
     note = [] if operator else ["The encoder has no operator of its own: 'after' is one hop of the gcn operator."]
     return tuple(rows), note
 
 
-def _representations(
-    model: Method, plain: Method | None, graph: NodeGraph, seed: int
-) -> tuple[tuple[Readable, ...], list[str]]:
-    """Probes on the representations of the model and of the plain one, over all nodes whose group is known."""
-    readable, notes = [], []
+def _inside(model: Method, plain: Method | None, graph: NodeGraph) -> tuple[dict[str, Features], list[str]]:
+    """The representations of the model and of the plain one, by name."""
+    found, notes = {}, []
     for name, one in ((method_name(model), model), ("plain", plain)):
-        if one is None:
-            continue
-        if not hasattr(one, "representations"):
+        if one is not None and hasattr(one, "representations"):
+            found[name] = one.representations(graph)
+        elif one is not None:
             notes.append(f"'{name}' has no representations to probe.")
-            continue
-        features = one.representations(graph)
+    return found, notes
+
+
+def _readable(inside: Mapping[str, Features], graph: NodeGraph, seed: int) -> tuple[tuple[Readable, ...], list[str]]:
+    """Probes on representations, over all nodes whose group is known."""
+    codes, left_out = without_small(graph.sensitive, graph.groups) if graph.several else (graph.sensitive, ())
+    readable = []
+    for name, features in inside.items():
         for kind in PROBES:
-            probe = probe_auc(features, graph.sensitive, kind=kind, seed=seed)
+            probe = probe_auc(features, codes, kind=kind, seed=seed)
             known = (probe,) if isinstance(probe, Undefined) else (probe.auc, probe.low, probe.high)
             readable.append(Readable(name, kind, *known))
-    return tuple(readable), notes
+    return tuple(readable), [f"{small_note(left_out)}."] if left_out and readable else []
 
 
 # --- writing it down --------------------------------------------------------------------------------------------------
@@ -300,11 +375,16 @@ def _row(name: str, evaluation: Evaluation, group_at_prediction: bool) -> dict[s
     metrics = {metric: number_or_none(evaluation[metric]) for metric in METRICS}
     known = {metric: each for metric, each in evaluation.intervals.items() if isinstance(each, Interval)}
     intervals = {metric: {"low": interval.low, "high": interval.high} for metric, interval in known.items()}
-    return (
+    row = (
         {"name": name, "group_at_prediction": group_at_prediction}
         | metrics
         | {"undefined": evaluation.undefined, "intervals": intervals}
     )
+    if not evaluation.attributes:
+        return row
+    parts = {attribute: part.gaps_to_dict() for attribute, part in evaluation.attributes.items()}
+    few = ("groups", "pairs")  # the groups of the audited model stand below, and may be many
+    return row | {"attributes": {n: {k: v for k, v in part.items() if k not in few} for n, part in parts.items()}}
 
 
 def _short(value: Metric) -> str:

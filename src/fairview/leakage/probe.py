@@ -5,15 +5,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
+from itertools import compress
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from fairview.errors import InputError, did_you_mean
-from fairview.leakage.cross_validation import SAMPLE, Codes, CrossValidated, Features, cross_validated_auc
+from fairview.groups import UNKNOWN
+from fairview.leakage.cross_validation import FOLDS, SAMPLE, Codes, CrossValidated, Features, cross_validated_auc
 from fairview.undefined import Undefined
 
 ProbeKind = Literal["linear", "nonlinear"]
 PROBES: tuple[ProbeKind, ...] = get_args(ProbeKind)
+
+FEWEST = 2 * FOLDS
+"""Nodes of a group below which its AUC is undefined."""
 
 
 def probe_auc(
@@ -47,6 +55,31 @@ def probe_auc(
 
     make = _linear if kind == "linear" else partial(_nonlinear, seed)
     return cross_validated_auc(make, features, codes, seed=seed, sample=sample)
+
+
+def without_small(codes: Codes, groups: Sequence[str]) -> tuple[Codes, tuple[str, ...]]:
+    """Codes in which nobody is in a group that is too small for a probe, and the names of these groups.
+
+    Of combinations of groups one tiny one would leave all of them unprobed.
+
+    Example:
+        >>> import numpy as np
+        >>> codes, left_out = without_small(np.repeat([0, 1, 2], [10, 9, 30]), ("a", "b", "c"))
+        >>> np.unique(codes).tolist(), left_out
+        ([-1, 0, 2], ('b',))
+    """
+    sizes = np.bincount(codes[codes != UNKNOWN], minlength=len(groups))
+    small = np.append((sizes > 0) & (sizes < FEWEST), False)
+    return np.where(small[codes], UNKNOWN, codes), tuple(compress(groups, small))
+
+
+def small_note(groups: Sequence[str]) -> str:
+    """That these combinations are left out."""
+    one = len(groups) == 1
+    return (
+        f"{len(groups):,} combination{'' if one else 's'} of groups with fewer than {FEWEST} nodes "
+        f"{'is' if one else 'are'} left out of the probes: {', '.join(groups)}"
+    )
 
 
 def _linear() -> Any:

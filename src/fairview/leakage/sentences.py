@@ -6,9 +6,11 @@ The object, the command line and the report ask here, so that all three lead wit
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from fairview.leakage.json_keys import BY_GROUP, OF_THE_GRAPH
 
 AuditJSON = Mapping[str, Any]
 
@@ -17,6 +19,23 @@ LINES = 15
 
 _NAMED = 6
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def by_attribute(document: AuditJSON) -> dict[str, AuditJSON]:
+    """The audit by each sensitive attribute as if it were the only one, and last by the combinations of all.
+
+    Of one attribute that is the document itself.
+    """
+    graph = document["graph"]
+    together = {str(graph["sensitive"]): dict(document) | {"attributes": {}}}
+    parts = (document.get("attributes") or {}).items()
+    return {name: _by_one(document, name, part) for name, part in parts} | together
+
+
+def _by_one(document: AuditJSON, name: str, part: AuditJSON) -> AuditJSON:
+    graph = dict(document["graph"]) | {key: part[key] for key in OF_THE_GRAPH} | {"sensitive": name}
+    own = {key: part[key] for key in BY_GROUP if key in part}
+    return dict(document) | own | {"graph": graph, "attributes": {}}
 
 
 @dataclass(frozen=True)
@@ -104,14 +123,28 @@ def hidden_sentence(document: AuditJSON) -> str:
     return " ".join(said)
 
 
+def without_nodes(document: AuditJSON) -> list[str]:
+    """Of several attributes, the combinations of groups that nobody is in; of one attribute none is left out."""
+    several = document["graph"].get("attributes")
+    return [row["group"] for row in document["homophily_by_group"] if not row["nodes"]] if several else []
+
+
+def reasons(document: AuditJSON) -> dict[str, str]:
+    """What is undefined, and why; but that combinations without nodes have no links: there can be hundreds."""
+    empty = without_nodes(document)
+    known = {f"{what} of group '{group}'" for group in empty for what in ("homophily", "mean_degree")}
+    return {what: why for what, why in document["undefined"].items() if what not in known}
+
+
 def rule_sentence(document: AuditJSON) -> str:
     """When a column is flagged, for everybody; `leak_rule` has the details."""
     level = "" if document["level"] is None else f", {100 * document['level']:g} % level"
     word = "quick shuffle" if document.get("shuffling") == "quick" else "shuffle"
     shuffles = "" if document["permutations"] is None else f" with {plural(document['permutations'], word)}"
+    many = "columns, hops and sensitive attributes" if document["graph"].get("attributes") else "columns and hops"
     return (
         "A column is flagged if it is harmless in the table but clearly tied to the sensitive attribute after message "
-        f"passing (permutation test{shuffles}{level}, corrected for testing many columns and hops)."
+        f"passing (permutation test{shuffles}{level}, corrected for testing many {many})."
     )
 
 
@@ -141,11 +174,21 @@ def homophily_sentence(document: AuditJSON) -> str:
 
 
 def summary(document: AuditJSON) -> list[str]:
-    """The headline, and what else matters, a sentence each."""
-    sentences = (
+    """The headline, and what else matters, a sentence each; with several attributes the headline of each."""
+    sentences: tuple[Callable[[AuditJSON], str], ...] = (
         links_sentence, flagged_sentence, probe_sentence, label_verdict, hidden_sentence, homophily_sentence
     )  # fmt: skip
-    return [headline(document).text, *filter(None, (sentence(document) for sentence in sentences))]
+    parts = by_attribute(document).values()
+    if len(parts) > 1:
+        sentences = (label_verdict, hidden_sentence)
+    headlines = [headline(part).text for part in parts]
+    return [*headlines, *filter(None, (sentence(document) for sentence in sentences))]
+
+
+def group_sentences(document: AuditJSON) -> list[str]:
+    """What the summary of several attributes leaves out about one of them."""
+    sentences = (links_sentence, flagged_sentence, probe_sentence, homophily_sentence)
+    return [*filter(None, (sentence(document) for sentence in sentences))]
 
 
 def path(values: Sequence[float | None]) -> str:
@@ -166,6 +209,17 @@ def described(document: AuditJSON) -> str:
         f"'{facts['sensitive']}', {document['operator']}, {document['hops']} hops",
         *summary(document),
     ]
+    parts = by_attribute(document)
+    for name, part in parts.items():
+        if len(parts) > 1:
+            lines += ["", f"{name}:", *group_sentences(part)]
+        lines += _numbers(part)
+    return "\n".join(lines)
+
+
+def _numbers(document: AuditJSON) -> list[str]:
+    """The strongest channels and the probes, a line each."""
+    lines = []
     if "correlation" not in document["undefined"]:
         lines.append("correlation by hop, strongest channels first:")
         lines += [f"  {label}: {path(channel['correlation'])}" for label, channel in strongest(document["channels"])]
@@ -175,7 +229,7 @@ def described(document: AuditJSON) -> str:
         for probe in document["probe"]
         if probe["auc"] is not None
     ]
-    return "\n".join(lines)
+    return lines
 
 
 def strongest(channels: Sequence[AuditJSON]) -> list[tuple[str, AuditJSON]]:

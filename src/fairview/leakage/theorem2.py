@@ -6,6 +6,9 @@ differ by (2χ - 1) W Δμ, and
 
     ‖(2χ - 1) W Δμ‖  <=  |2χ - 1| ε (Σ_i (Σ_j p_j |Δμ_j|)²)^½.
 
+SIGN has a weight for each hop h, and under the same assumptions the groups differ by (2χ - 1)^h Δμ there: that takes
+the place of (2χ - 1) Δμ on both sides, hop by hop.
+
 Paper: section 4.2, Theorem 2.
 Differs: the paper prints (2χ - 1) ε (Σ_i (Σ_j p_j Δμ_j)²)^½, without the absolute values. |W_ij| <= ε p_j does not give
 that: terms of different sign cancel on the right, but need not on the left. `docs/theory.md` counts how often it fails.
@@ -20,13 +23,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from fairview.data.adjacency import Adjacency
 from fairview.data.graph import NodeGraph
 from fairview.data.stored_links import StoredLinks
 from fairview.leakage.json_record import json_record
 from fairview.methods.contract import seen_by
 from fairview.methods.fitted import Fitted
-from fairview.nn.encoders import Encoder, GCNEncoder, GINEncoder, MLPEncoder
-from fairview.propagation.operators import Operator, propagate
+from fairview.nn.encoders import Encoder, GCNEncoder, GINEncoder, MLPEncoder, SIGNEncoder
+from fairview.propagation.operators import Matrix, Operator, propagate
 
 Vector = npt.NDArray[np.float64]
 
@@ -126,20 +130,22 @@ class Theorem2:
 def theorem2(model: object, graph: NodeGraph) -> Theorem2:
     """Theorem 2 for a fitted model, on all nodes of a graph whose group is known.
 
-    The numbers need one linear layer on the (propagated) channels: MLP, GCN or GIN with one layer. They are given for
-    any operator; `applies` says whether they are the theorem's.
+    The numbers need one linear layer on the (propagated) channels: MLP, GCN or GIN with one layer, or SIGN. They are
+    given for any operator; `applies` says whether they are the theorem's.
     """
     fitted = getattr(model, "fitted_", None)
     if not isinstance(fitted, Fitted):
         return Theorem2(applies=False, reason="The method has no encoder.")
     encoder = fitted.encoder
-    if not isinstance(encoder, (MLPEncoder, GCNEncoder, GINEncoder)):
+    if not isinstance(encoder, (MLPEncoder, GCNEncoder, GINEncoder, SIGNEncoder)):
         kind = f"'{encoder.spec.kind}'" if isinstance(encoder, Encoder) else "of the user's own"
         return Theorem2(applies=False, reason=f"The encoder {kind} is not one linear layer on the channels.")
     if encoder.spec.layers != 1:
         return Theorem2(
             applies=False, reason=f"The encoder has {encoder.spec.layers} layers; the theorem is about one."
         )
+    if encoder.spec.kinds is not None:
+        return Theorem2(applies=False, reason="Each kind of links has its own weight; the theorem is about all alike.")
     present = [code for code, size in enumerate(graph.group_sizes.values()) if size]
     if len(present) != 2:
         return Theorem2(applies=False, reason=f"The theorem is about two groups; here are {len(present)}.")
@@ -153,15 +159,18 @@ def theorem2(model: object, graph: NodeGraph) -> Theorem2:
     channels: tuple[str, ...] = model.facts_.channels  # type: ignore[attr-defined]
     narrow, links = seen_by(graph, channels)
     features = narrow.astype(np.float64)
-    output = features if operator is None else propagate(links, features, operator)[1]
+    output = _columns(encoder, links, features)
     weight = encoder.first_weights[0].detach().double().numpy()
     view = fitted.evaluation_masks.double().mean(dim=0).numpy()
     first, second = (graph.sensitive == code for code in present)
     difference = features[first].mean(axis=0) - features[second].mean(axis=0)
     after = output[first].mean(axis=0) - output[second].mean(axis=0)
+    chi = around.chi
+    if isinstance(encoder, SIGNEncoder):
+        difference, chi = np.concatenate([(2 * chi - 1) ** hop * difference for hop in range(encoder.blocks)]), 1.0
 
     epsilon, limit = _clamp(model, fitted)
-    sides = bounds(weight, difference, limit, epsilon=1.0, chi=around.chi)
+    sides = bounds(weight, difference, limit, epsilon=1.0, chi=chi)
     departures = _departures(encoder, epsilon, weight, limit)
     return Theorem2(
         applies=not departures,
@@ -174,10 +183,18 @@ def theorem2(model: object, graph: NodeGraph) -> Theorem2:
         left=sides.left,
         printed=None if epsilon is None else sides.printed,
         corrected=None if epsilon is None else sides.corrected,
-        predicted=bounds(weight, view * difference, limit, epsilon=1.0, chi=around.chi).left,
+        predicted=bounds(weight, view * difference, limit, epsilon=1.0, chi=chi).left,
         measured=float(np.linalg.norm(weight @ (view * after))),
         assumptions=_assumptions(graph, around, operator),
     )
+
+
+def _columns(encoder: Encoder, links: Adjacency, features: Matrix) -> Matrix:
+    """What the layer sees of each node, in float64."""
+    spec = encoder.spec
+    if spec.blocks is not None:
+        return np.concatenate(spec.blocks.of(links, features), axis=1)
+    return features if spec.propagation is None else propagate(links, features, spec.propagation)[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,6 +242,8 @@ def _departures(encoder: Encoder, epsilon: float | None, weight: Vector, limit: 
     operator = encoder.spec.propagation
     if operator is not None and operator.kind != "mean":
         departures.append(f"the operator '{operator.kind}' is not row-normalised")
+    if isinstance(encoder, SIGNEncoder):
+        departures.append("it is about one hop (the numbers take hop h with the factor (2χ - 1)^h)")
     if isinstance(encoder, GINEncoder):
         departures.append("BatchNorm rescales what the clamped layer puts out (the numbers are from before it)")
     if epsilon is None:

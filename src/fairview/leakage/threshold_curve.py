@@ -7,7 +7,7 @@ bands are those of `fairview.metrics.intervals`: percentiles for the accuracy, g
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +58,23 @@ class ThresholdCurve:
         return {"chosen": self.chosen, "points": points} | reasons
 
 
+@dataclass(frozen=True)
+class _Inside:
+    """The groups that a gap compares, and their places in the counts."""
+
+    groups: tuple[str, ...]
+    places: list[int]
+
+    @classmethod
+    def of(cls, groups: tuple[str, ...], left_out: Sequence[str]) -> _Inside:
+        kept = [place for place, name in enumerate(groups) if name not in left_out]
+        return cls(tuple(groups[place] for place in kept), [1 + place for place in kept])
+
+    def counts(self, tables: core.Counts) -> core.Counts:
+        """Those of its groups, the unknown one being first in `tables`, (..., 1 + groups, label, prediction)."""
+        return tables[..., self.places, :, :]
+
+
 def threshold_curve(
     labels: npt.NDArray[np.int8],
     scores: npt.NDArray[np.float64],
@@ -65,6 +82,7 @@ def threshold_curve(
     codes: Codes,
     groups: tuple[str, ...],
     chosen: float = 0.5,
+    left_out: Mapping[str, Sequence[str]] | None = None,
     resamples: int = 500,
     seed: int = 0,
 ) -> ThresholdCurve:
@@ -76,6 +94,7 @@ def threshold_curve(
         codes: of the groups, -1 for unknown: those count for the accuracy only.
         groups: their names.
         chosen: the threshold in use.
+        left_out: by gap, the groups that are too small for it.
         resamples: of the nodes, for the bands.
         seed: of the draws.
     """
@@ -85,19 +104,23 @@ def threshold_curve(
         shape
     )
     tables = _tables(cells)
-    by_group = tables[..., 1:, :, :]
-    values = {name: METRICS[name].of(by_group) for name in SHOWN[1:]}
+    inside = {name: _Inside.of(groups, (left_out or {}).get(name, ())) for name in SHOWN[1:]}
+    values = {name: METRICS[name].of(within.counts(tables)) for name, within in inside.items()}
     values = {"accuracy": core.accuracy(tables.sum(axis=-3))} | values
     explained = {
-        name: METRICS[name].explain(curve[0], *_behind(name, tables[0], groups)) for name, curve in values.items()
+        name: METRICS[name].explain(curve[0], *_behind(tables[0], inside.get(name))) for name, curve in values.items()
     }
     undefined = {name: curve.reason for name, curve in explained.items() if isinstance(curve, Undefined)}
     defined = {name: curve for name, curve in values.items() if name not in undefined}
-    no_band = {name: few for name in defined if METRICS[name].is_gap and (few := too_few(name, by_group[0], groups))}
+    no_band = {
+        name: few
+        for name, within in inside.items()
+        if name in defined and (few := too_few(name, within.counts(tables[0]), within.groups))
+    }
     bands = {}
     if defined:
         sure = {name: curve for name, curve in defined.items() if name not in no_band}
-        bands = _bands(cells, by_group, sure, resamples, np.random.default_rng(seed))
+        bands = _bands(cells, tables, inside, sure, resamples, np.random.default_rng(seed))
     return ThresholdCurve(
         chosen=chosen,
         thresholds=tuple(THRESHOLDS.tolist()),
@@ -111,7 +134,8 @@ def threshold_curve(
 
 def _bands(
     cells: Cells,
-    by_group: core.Counts,
+    tables: core.Counts,
+    inside: Mapping[str, _Inside],
     values: Mapping[str, core.Rates],
     resamples: int,
     generator: np.random.Generator,
@@ -123,9 +147,10 @@ def _bands(
     right = [core.accuracy(_tables(drawn)[..., 0, :, :]) for drawn in _draws(anyone, resamples, generator)]
     sampled: dict[str, list[core.Rates]] = {name: [] for name in values if METRICS[name].is_gap}
     for drawn in _draws(more, resamples, generator, nodes=int(cells.sum())) if sampled else ():
-        tables = _tables(drawn)[..., 1:, :, :]
+        resampled = _tables(drawn)
         for name, reaches in sampled.items():
-            reaches.append(deviations(name, tables, by_group))
+            within = inside[name]
+            reaches.append(deviations(name, within.counts(resampled), within.counts(tables)))
     low, high = np.quantile(np.concatenate(right), ((1 - _LEVEL) / 2, (1 + _LEVEL) / 2), axis=0)
     bands = {"accuracy": (low, high)}
     for name, reaches in sampled.items():
@@ -153,9 +178,9 @@ def _tables(cells: Cells) -> core.Counts:
     return np.moveaxis(both, -2, -4)
 
 
-def _behind(name: str, table: core.Counts, groups: tuple[str, ...]) -> tuple[core.Counts, tuple[str, ...]]:
+def _behind(table: core.Counts, within: _Inside | None) -> tuple[core.Counts, tuple[str, ...]]:
     """The counts that explain why a metric has no value; a threshold does not change it."""
-    return (table[1:], groups) if METRICS[name].is_gap else (table.sum(axis=0), ())
+    return (table.sum(axis=0), ()) if within is None else (within.counts(table), within.groups)
 
 
 def _at(curves: Mapping[str, Curve], place: int) -> dict[str, float | None]:

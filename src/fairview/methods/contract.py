@@ -44,6 +44,8 @@ class Facts(BaseModel):
     graph_sha256: str
     weighted: bool = False  # whether its links had weights
     directed: bool | None = None  # whether its edges were; None: not known, in a model of version 0.1.0
+    link_kinds: tuple[str, ...] = ()  # that the model tells apart, without that of the self-loops
+    link_cuts: tuple[float, ...] = ()  # between bands of similarity, if these are the kinds
 
     @classmethod
     def of(cls, graph: NodeGraph, channels: tuple[str, ...] | None = None) -> Facts:

@@ -120,7 +120,7 @@ class EDITSNetwork(VanillaNetwork):
 
     def __init__(self, method: EDITS, graph: NodeGraph, mask: npt.NDArray[np.float64], pruning: LinkPruning) -> None:
         super().__init__(method, graph)
-        self.fixed_mask, self.pruning = self.tensor(mask), pruning
+        self.fixed_mask, self.pruning = self.in_every_block(mask), pruning
 
     @property
     def modules(self) -> dict[str, nn.Module]:

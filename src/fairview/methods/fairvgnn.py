@@ -8,24 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Any, ClassVar, Literal, Self
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
 from fairview.data.graph import NodeGraph
-from fairview.errors import InputError
+from fairview.data.link_kinds import MOST_KINDS
+from fairview.errors import InputError, Problems, option
+from fairview.methods.contract import Facts, channels_seen, require_fitted
 from fairview.methods.fitted import second_head
 from fairview.methods.guessed_groups import GuessedGroups
+from fairview.methods.link_kinds import KindSource, cuts_of, with_kinds
 from fairview.methods.parameters import Few, Nodes, Rate, Steps, Weight
 from fairview.methods.penalised import GroupDistance
 from fairview.methods.presets import preset_settings
 from fairview.methods.self_supervision import SelfSupervised, SelfSupervisedNetwork
 from fairview.nn.losses import masking_price
-from fairview.nn.mask import ChannelMask
 from fairview.nn.paths import Rows, Where
 from fairview.nn.regularisers import Regulariser, clamp_all, clamp_columns, limit_spectral_norm
+from fairview.propagation.kinds import ITSELF
 from fairview.training.adam import Adam
 from fairview.training.state import State
 
@@ -43,7 +47,8 @@ class FairVGNN(SelfSupervised):
         views: K, the number of masks.
         temperature: τ of the Gumbel-softmax.
         mask: `soft` masks, or `hard` ones with the gradient of the soft (straight through).
-        feature_masks: False trains without masks ("w/o fm"): the generator phase then acts on the encoder alone.
+        feature_masks: False trains without masks ("w/o fm"): the generator phase then acts on the encoder alone, or
+            on the masks over kinds of links if `link_kinds` has some.
         mask_density_weight: α, the price of masking (on the mean over channels).
         weight_regulariser: `adaptive` clamps column j at ε p_j, `plain` at ε, `spectral` limits the spectral norm to ε,
             `none` does nothing ("w/o wc").
@@ -60,13 +65,21 @@ class FairVGNN(SelfSupervised):
         discriminator_encoder_mode: whether the encoder trains or only evaluates in the discriminator's phase.
         balanced_discriminator: let every group weigh the same in L_d; the training of Theorem 1 needs it when
             groups differ in size (docs/theory.md).
+        link_kinds: learn a weight for each kind of links, and mask kinds beside channels. `given` takes the kinds that
+            the graph has, `bands` cuts the similarity of a link's ends, `groups` tells links within a group from those
+            between groups, which needs every node's group at prediction. For `gcn` and `gin` of one layer.
+        link_bands: how many bands of similarity.
+        group_at_prediction: allow what needs each node's group at prediction.
         sensitive_nodes: nodes whose sensitive attribute the discriminator learns from, `all` or `train`. A distance
             never sees those of held-out nodes.
         adversary_sample: draw so many nodes for each discriminator and generator step against it; None takes all.
         predict_from: average the `logits` of the K views, or predict from their mean `view` (Algorithm 1).
 
     Attributes:
-        keep_probability_: {channel: probability of being kept}, the softmax of the mask's scores.
+        keep_probability_: {channel: probability of being kept}, the softmax of the mask's scores; of `sign` by column,
+            `age@1`.
+        link_keep_probability_: the same of kinds of links, if there are some.
+        link_weight_: {kind of links: weight}.
         history_: losses, validation metrics and selection score of each epoch.
         best_epoch_: the epoch that was kept.
 
@@ -123,6 +136,9 @@ class FairVGNN(SelfSupervised):
     encoder_updates: tuple[Phase, ...] = ("discriminator", "classifier", "generator")
     discriminator_encoder_mode: Literal["train", "eval"] = "train"
     balanced_discriminator: bool = True
+    link_kinds: KindSource | None = None
+    link_bands: Annotated[int, Field(ge=2, le=MOST_KINDS)] = 3
+    group_at_prediction: bool = False  # type: ignore[misc]  # here a parameter, elsewhere a fact of the class
     sensitive_nodes: Literal["all", "train"] = "all"
     adversary_sample: Nodes | None = None
     predict_from: Literal["logits", "view"] = "logits"
@@ -138,7 +154,57 @@ class FairVGNN(SelfSupervised):
         return cls(**preset_settings(preset, dataset, encoder) | changes)
 
     def _network(self, graph: NodeGraph) -> FairVGNNNetwork:
+        if self.link_kinds is not None:
+            channels = channels_seen(graph, self.sensitive_channels)
+            graph = with_kinds(graph, self.link_kinds, channels, bands=self.link_bands)
         return FairVGNNNetwork(self, graph)
+
+    def facts_of(self, graph: NodeGraph, channels: tuple[str, ...]) -> Facts:
+        """With the kinds of links that the model tells apart."""
+        facts = super().facts_of(graph, channels)
+        if self.link_kinds is None:
+            return facts
+        kinds = with_kinds(graph, self.link_kinds, channels, bands=self.link_bands).adjacency.kinds
+        cuts = cuts_of(graph, channels, self.link_bands) if self.link_kinds == "bands" else ()
+        return facts.model_copy(update={"link_kinds": kinds.names if kinds else (), "link_cuts": cuts})
+
+    def _seen(self, graph: NodeGraph) -> NodeGraph:
+        if self.link_kinds is None:
+            return graph
+        return with_kinds(graph, self.link_kinds, self.facts_.channels, known=self.facts_)
+
+    @classmethod
+    def check_together(cls, settings: Mapping[str, Any]) -> None:
+        """Kinds of links need an encoder that can weigh them, and groups the word that they may be used."""
+        values = {name: settings.get(name, getattr(cls, name)) for name in _TOGETHER}
+        problems, kinds, encoder = Problems(), values["link_kinds"], values["encoder"]
+        with problems.collecting():
+            super().check_together(settings)
+        if kinds is not None and (encoder not in ("gcn", "gin") or values["depth"] not in (None, 1)):
+            which = f"'{encoder}'" if isinstance(encoder, str) else "a module of your own"
+            depth = f" of depth {values['depth']}" if encoder in ("gcn", "gin") else ""
+            problems.add(
+                f"link_kinds: the encoder is {which}{depth}; kinds of links have weights in 'gcn' and 'gin' of one "
+                "layer."
+            )
+        if kinds == "groups" and not values["group_at_prediction"]:
+            problems.add(
+                "link_kinds: 'groups' needs each node's group at prediction, which is often not allowed. If it is, say "
+                f"so: {option('group_at_prediction', True)}."
+            )
+        if values["group_at_prediction"] and kinds != "groups":
+            problems.add("group_at_prediction: only link_kinds='groups' needs the groups at prediction; leave it out.")
+        problems.raise_if_any()
+
+    def plain_params(self) -> dict[str, Any]:
+        """Without those of kinds of links where there are none, so that files are as before these were known."""
+        left_out = () if self.weighs_links else _OF_KINDS
+        return {name: value for name, value in super().plain_params().items() if name not in left_out}
+
+    @classmethod
+    def idle_parameters(cls, settings: Mapping[str, Any]) -> frozenset[str]:
+        idle = {"link_bands"} if settings.get("link_kinds", cls.link_kinds) != "bands" else set()
+        return super().idle_parameters(settings) | idle
 
     def blank_modules(self, tensors: State, channels: int) -> dict[str, nn.Module]:
         """Encoder, mask and classifier, and the discriminator if there is one."""
@@ -146,13 +212,46 @@ class FairVGNN(SelfSupervised):
         return super().blank_modules(tensors, channels) | further
 
     def divisible(self) -> bool:
-        """Against the discriminator, not against the distance."""
-        return super().divisible() and self.discriminator == "adversarial"
+        """Against the discriminator, not against the distance, and with links that are all alike."""
+        return super().divisible() and self.discriminator == "adversarial" and not self.weighs_links
 
     @property
     def learns_masks(self) -> bool:
-        """Whether the channel mask is learnt."""
-        return self.feature_masks
+        """Whether a mask is learnt, over channels or kinds of links."""
+        return self.feature_masks or self.weighs_links
+
+    @property
+    def weighs_links(self) -> bool:
+        return self.link_kinds is not None
+
+    @property
+    def keep_probability_(self) -> dict[str, float]:
+        """Probability of being kept, by channel; of `sign` by channel and hop, `age@1`."""
+        require_fitted(self)
+        if not self.weighs_links:
+            return super().keep_probability_
+        return dict(zip(self.facts_.channels, self.fitted_.mask.keep_probability.tolist(), strict=True))
+
+    @property
+    def link_keep_probability_(self) -> dict[str, float]:
+        """Probability of being kept, by kind of links; that of the node itself is last."""
+        require_fitted(self)
+        kept = self.fitted_.mask.kind_probability.tolist() if self.weighs_links else []
+        return dict(zip(self._kinds(), kept, strict=True))
+
+    @property
+    def link_weight_(self) -> dict[str, float]:
+        """a_t, how much the features count that a kind of links brings; 1 at the start of the training."""
+        require_fitted(self)
+        weights = self.fitted_.encoder.link_weights.tolist() if self.weighs_links else []
+        return dict(zip(self._kinds(), weights, strict=True))
+
+    def _kinds(self) -> tuple[str, ...]:
+        return (*self.facts_.link_kinds, ITSELF) if self.weighs_links else ()
+
+
+_OF_KINDS = ("link_kinds", "link_bands", "group_at_prediction")
+_TOGETHER = ("encoder", "depth", "link_kinds", "group_at_prediction")
 
 
 class FairVGNNNetwork(SelfSupervisedNetwork):
@@ -163,8 +262,8 @@ class FairVGNNNetwork(SelfSupervisedNetwork):
     """Only where it is adversarial."""
 
     def __init__(self, method: FairVGNN, graph: NodeGraph) -> None:
-        mask = partial(ChannelMask, temperature=method.temperature, hard=method.mask == "hard")
-        super().__init__(method, graph, views=method.views, mask=mask if method.feature_masks else None)
+        mask = {"temperature": method.temperature, "hard": method.mask == "hard"}
+        super().__init__(method, graph, views=method.views, mask=mask if method.learns_masks else None)
         if method.weight_regulariser != "none" and not self.encoder.first_weights:
             raise InputError(
                 "encoder: none of its weights acts on the channels, so that nothing can be clamped. "
@@ -173,7 +272,7 @@ class FairVGNNNetwork(SelfSupervisedNetwork):
         self.optimisers = {"classifier": Adam(self.heads.parameters(), method.learning_rate_classifier)}
         if any(parameter.requires_grad for parameter in self.encoder.parameters()):  # the user's own may be frozen
             self.optimisers["encoder"] = Adam(self.encoder.parameters(), method.learning_rate_encoder)
-        if method.feature_masks:
+        if method.learns_masks:
             self.optimisers["generator"] = Adam(self.mask.parameters(), method.learning_rate_generator)
         self.classifier_steps = method.classifier_steps
         self.adversarial = method.discriminator == "adversarial"
@@ -279,6 +378,8 @@ class FairVGNNNetwork(SelfSupervisedNetwork):
         self.clamp_mask = mean_mask
         if method.weight_regulariser in ("adaptive", "plain"):
             share = mean_mask if method.weight_regulariser == "adaptive" else torch.ones_like(mean_mask)
+            if method.weighs_links:  # one weight serves all kinds: a channel has what is kept of it on average
+                share = share.view(self.encoder.blocks, -1).mean(dim=0)
             clamp_columns(weights, method.clamp_threshold * share)
         elif method.weight_regulariser == "spectral":
             limit_spectral_norm(weights, method.clamp_threshold)

@@ -18,8 +18,10 @@ from fairview.methods.contract import seen_by
 from fairview.methods.estimator import require_like
 from fairview.nn.encoders import Encoder, EncoderSpec, ForeignEncoder
 from fairview.nn.inputs import GraphInputs
+from fairview.nn.joint_mask import JointMask
 from fairview.nn.mask import ChannelMask
 from fairview.nn.paths import choose_path
+from fairview.propagation.blocks import Blocks
 from fairview.propagation.operators import Operator
 from fairview.training.state import State, copied, load_modules, module_state, module_tensors
 
@@ -35,8 +37,8 @@ class Fitted:
         modules: all parts by name.
         links: what makes the links of a graph those that the encoder sees, if the method changes them.
         mask: the channel mask, if it was learnt.
-        evaluation_masks: the masks that prediction averages over, (views, channels).
-        clamp_mask: p of the last clamp before the kept epoch, (channels,).
+        evaluation_masks: the masks that prediction averages over, (views, columns).
+        clamp_mask: p of the last clamp before the kept epoch, (columns,).
     """
 
     def __init__(
@@ -67,13 +69,14 @@ class Fitted:
     def from_tensors(cls, method: Any, tensors: State, channels: int) -> Fitted:
         """Rebuilt from the method's parameters and the tensors; anything that does not fit is an error."""
         masks, clamp_mask = tensors["evaluation_masks"], tensors["clamp_mask"]
-        if (method.depth or 0) > len(tensors):
+        if method.encoder != "sign" and (method.depth or 0) > len(tensors):
             raise ValueError(f"{len(tensors)} tensors are too few for {method.depth} layers")
         if len(masks) == 0 or bool(((masks < 0) | (masks > 1)).any()):
             raise ValueError("the masks are not between 0 and 1")
         with torch.device("meta"):  # a file may claim any width: no memory is taken before its tensors fit
-            blank = module_tensors(method.blank_modules(tensors, channels))
-            row = torch.empty(channels, dtype=getattr(torch, method.precision))
+            blank_modules = method.blank_modules(tensors, channels)
+            blank = module_tensors(blank_modules)
+            row = torch.empty(channels * blank_modules["encoder"].blocks, dtype=getattr(torch, method.precision))
             require_like(tensors, blank | {"evaluation_masks": row.expand(len(masks), -1), "clamp_mask": row})
         modules = method.blank_modules(tensors, channels)
         load_modules(modules, tensors)
@@ -90,17 +93,17 @@ class Fitted:
     @torch.no_grad()
     def logits(self, graph: NodeGraph, channels: tuple[str, ...]) -> Tensor:
         """The mean logit over the views, (n,)."""
-        rows = choose_path(self.encoder, self._inputs(graph, channels)).on()
+        rows = choose_path(self.encoder, self.inputs(graph, channels)).on()
         logits: Tensor = rows.logits(self.evaluation_masks, self.classifier).mean(dim=0)[:, 0]
         return logits
 
     @torch.no_grad()
     def representations(self, graph: NodeGraph, channels: tuple[str, ...]) -> npt.NDArray[np.floating[Any]]:
         """Mean representation over the views, (n, hidden)."""
-        inputs = self._inputs(graph, channels)
+        inputs = self.inputs(graph, channels)
         if isinstance(inputs.adjacency, StoredLinks):
             return self._collapsed_representations(inputs)
-        views = torch.stack([self.encoder(inputs.x * mask, inputs) for mask in self.evaluation_masks])
+        views = torch.stack([self.encoder(inputs.view(mask), inputs) for mask in self.evaluation_masks])
         mean: npt.NDArray[np.floating[Any]] = views.mean(dim=0).cpu().numpy()
         return mean
 
@@ -121,26 +124,36 @@ class Fitted:
     def _dtype(self) -> npt.DTypeLike:
         return np.float64 if self.classifier.weight.dtype == torch.float64 else np.float32
 
-    def _inputs(self, graph: NodeGraph, channels: tuple[str, ...]) -> GraphInputs:
-        operator = self.encoder.spec.propagation if isinstance(self.encoder, Encoder) else None
+    def inputs(self, graph: NodeGraph, channels: tuple[str, ...]) -> GraphInputs:
+        """What the encoder sees of a graph."""
+        spec = self.encoder.spec if isinstance(self.encoder, Encoder) else None
+        operator, blocks = (None, None) if spec is None else (spec.propagation, spec.blocks)
         weight = self.classifier.weight
         features, links = seen_by(graph, channels)
         links = links if self.links is None else self.links(features, links)
-        return GraphInputs(features, links, operator, device=weight.device, dtype=weight.dtype)
+        return GraphInputs(features, links, operator, blocks=blocks, device=weight.device, dtype=weight.dtype)
 
 
 def encoder_modules(method: Any, tensors: State, channels: int) -> dict[str, nn.Module]:
     """Encoder, channel mask and classifier of a method before its weights are copied into them."""
-    encoder, _ = make_encoder(method, channels, seed=0)
+    kinds = method.facts_.link_kinds if method.weighs_links else None
+    encoder, _, _ = make_encoder(method, channels, seed=0, kinds=kinds)
     width = encoder.spec.hidden if isinstance(encoder, Encoder) else tensors["classifier.weight"].shape[1]
     modules: dict[str, nn.Module] = {
         "encoder": encoder,
-        "mask": ChannelMask(channels),
+        "mask": blank_mask(method, encoder, channels),
         "classifier": nn.Linear(width, 1),
     }
     for module in modules.values():
         module.to(getattr(torch, method.precision))
     return modules
+
+
+def blank_mask(method: Any, encoder: Encoder | ForeignEncoder, channels: int, **settings: Any) -> ChannelMask:
+    """The mask over the columns of an encoder: of channels, of channels at each hop, or of channels and kinds."""
+    if isinstance(encoder, Encoder) and encoder.spec.kinds is not None:
+        return JointMask(channels, encoder.blocks, mask_channels=method.feature_masks, **settings)
+    return ChannelMask(channels * encoder.blocks, **settings)
 
 
 def second_head(method: Any, tensors: State, name: str) -> dict[str, nn.Module]:
@@ -149,10 +162,12 @@ def second_head(method: Any, tensors: State, name: str) -> dict[str, nn.Module]:
     return {name: nn.Linear(width, outputs, dtype=getattr(torch, method.precision))}
 
 
-def make_encoder(method: Any, channels: int, seed: int) -> tuple[Encoder | ForeignEncoder, Operator | None]:
-    """The encoder that the parameters describe, or a copy of the user's own, and its operator."""
+def make_encoder(
+    method: Any, channels: int, seed: int, kinds: tuple[str, ...] | None = None
+) -> tuple[Encoder | ForeignEncoder, Operator | None, Blocks | None]:
+    """The encoder that the parameters describe, or a copy of the user's own, its operator, and its blocks."""
     if isinstance(method.encoder, nn.Module):
-        return ForeignEncoder(copy.deepcopy(method.encoder), channels), None
+        return ForeignEncoder(copy.deepcopy(method.encoder), channels), None, None
     spec = EncoderSpec(
         kind=method.encoder,
         operator=method.operator,
@@ -160,5 +175,6 @@ def make_encoder(method: Any, channels: int, seed: int) -> tuple[Encoder | Forei
         hidden=method.hidden,
         depth=method.depth,
         dropout=float(method.dropout),
+        kinds=kinds,
     )
-    return spec.build(channels, seed), spec.propagation
+    return spec.build(channels, seed), spec.propagation, spec.blocks

@@ -49,4 +49,4 @@ class MaskingNetwork(VanillaNetwork):
         super().__init__(method, graph)
         seen = graph.without_channels([name for name in graph.channels if name not in self.channels])
         masked = mask_by_correlation(seen, method.strategy, method.top_k, hops=method.hops)
-        self.fixed_mask = self.tensor((masked.features == seen.features).all(axis=0))
+        self.fixed_mask = self.in_every_block((masked.features == seen.features).all(axis=0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy.typing as npt
@@ -15,12 +15,12 @@ from fairview.data.graph import NodeGraph
 from fairview.data.sharded_graph import ShardedGraph
 from fairview.errors import InputError
 from fairview.methods.contract import channels_seen, seen_by, training_rows
-from fairview.methods.fitted import Fitted, make_encoder
+from fairview.methods.fitted import Fitted, blank_mask, make_encoder
 from fairview.metrics.evaluation import Evaluation, Evaluator
 from fairview.nn.encoders import Encoder, ForeignEncoder
 from fairview.nn.inputs import GraphInputs
 from fairview.nn.losses import classifier_loss
-from fairview.nn.mask import ChannelMask
+from fairview.nn.mask import across_blocks
 from fairview.nn.paths import Path, Rows, Where, choose_path
 from fairview.nn.sharded_path import ShardedPath, ShardedRows
 from fairview.training.adam import Adam
@@ -39,33 +39,40 @@ class Network(ABC):
         method: the parameters.
         graph: with splits.
         views: number of masks.
-        mask: makes the learnt channel mask from the number of channels; without it `fixed_mask` is used.
+        mask: settings of the learnt mask; None: `fixed_mask` is used.
+
+    Attributes:
+        channels: that the model looks at.
+        columns: that a mask hides: the channels, or those of each of the encoder's blocks.
     """
 
     notes: tuple[str, ...] = ()
     """What a user should know about how the method went about this graph."""
 
-    def __init__(
-        self, method: Any, graph: NodeGraph, *, views: int = 1, mask: Callable[[int], ChannelMask] | None = None
-    ) -> None:
+    def __init__(self, method: Any, graph: NodeGraph, *, views: int = 1, mask: Mapping[str, Any] | None = None) -> None:
         self.method, self.graph, self.views, self.masked = method, graph, views, mask is not None
         self.streams = Streams(method.seed)
         self.dtype, self.device = getattr(torch, method.precision), torch.device(method.device)
         self.channels = channels_seen(graph, method.sensitive_channels)
-        self.encoder, operator = make_encoder(method, len(self.channels), self.streams.seed("encoder"))
+        kinds = graph.adjacency.kinds.names if method.weighs_links and graph.adjacency.kinds is not None else None
+        seed = self.streams.seed("encoder")
+        self.encoder, operator, blocks = make_encoder(method, len(self.channels), seed, kinds)
+        self.columns = self.encoder.columns(self.channels)
         self.encoder.to(self.device, self.dtype)
         if isinstance(self.encoder, Encoder):
             self.encoder.dropout.generator = self.streams["dropout"]
-        self.inputs = GraphInputs(*seen_by(graph, self.channels), operator, device=self.device, dtype=self.dtype)
+        self.inputs = GraphInputs(
+            *seen_by(graph, self.channels), operator, blocks=blocks, device=self.device, dtype=self.dtype
+        )
         self.path: Path = choose_path(self.encoder, self.inputs, method.path)
         if isinstance(graph, ShardedGraph):
             self.path = ShardedPath(self.path, graph.edges, graph.rank)
-        self.mask = (mask or ChannelMask)(len(self.channels))
+        self.mask = blank_mask(method, self.encoder, len(self.channels), **(mask or {}))
         self.mask.reset_parameters(self.streams["generator"])
         self.mask.to(self.device, self.dtype)
         self.width = output_width(self.encoder, self.inputs)
         self.classifier = self.head("classifier", 1)
-        self.clamp_mask = self.fixed_mask = self.tensor([1.0] * len(self.channels))
+        self.clamp_mask = self.fixed_mask = self.tensor([1.0] * len(self.columns))
         self.evaluation_noise = self.mask.noise(views, self.streams["evaluation"])
         train, val = training_rows(graph), (graph.split("val") & graph.labelled).nonzero()[0]
         self.train_rows, self.train_labels = self.path.on(train), self.tensor(graph.labels[train])
@@ -90,6 +97,10 @@ class Network(ABC):
     def tensor(self, values: npt.ArrayLike) -> Tensor:
         """Numbers of the graph, where and as the network computes."""
         return torch.tensor(values, dtype=self.dtype, device=self.device)
+
+    def in_every_block(self, mask: npt.ArrayLike) -> Tensor:
+        """A mask over channels as one over columns."""
+        return across_blocks(self.tensor(mask), self.tensor([1.0] * self.encoder.blocks))
 
     def draw_masks(self) -> Tensor:
         """K fresh masks with gradients to their scores; without learnt masks the fixed one, of ones or a subclass's."""

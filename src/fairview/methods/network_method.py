@@ -54,11 +54,12 @@ class NetworkMethod(Estimator):
     """A method that trains an encoder. A subclass adds its parameters, and makes its `Network`.
 
     Args:
-        encoder: `gcn`, `gin`, `sage`, `mlp`, or any module with `forward(x, edge_index)`.
+        encoder: `gcn`, `gin`, `sage`, `sign`, `mlp`, or any module with `forward(x, edge_index)`.
         operator: what the encoder propagates with, `gcn`, `mean` or `sum`; by default its own.
         self_loops: how many each node gets; for GIN, 1 + eps.
         hidden: width of the encoder, at most 65,536.
-        depth: layers of the encoder, at most 64; by default one, two for SAGE.
+        depth: layers of the encoder, at most 64; by default one, two for SAGE. Of `sign`, which has one layer, the hops
+            whose columns stand side by side; by default two.
         dropout: rate between the encoder's layers.
         sensitive_channels: False leaves the channels of the sensitive attribute out of the features.
         epochs: number of training epochs.
@@ -126,7 +127,7 @@ class NetworkMethod(Estimator):
             )
             progress = loop.run(network, progress)
         self.fitted_ = network.fitted(progress.best)
-        self.facts_ = Facts.of(graph, network.channels)
+        self.facts_ = self.facts_of(graph, network.channels)
         self.history_, self.best_epoch_ = progress.history, progress.best_epoch
         self.selection_notes_, self.interrupted_ = progress.left_out, progress.interrupted
         self.notes_ = (*notes, *network.notes)
@@ -135,6 +136,15 @@ class NetworkMethod(Estimator):
         if self.interrupted_:
             warn(f"{type(self).__name__}: interrupted after {len(self.history_)} of {self.epochs} epochs.")
         return self
+
+    def facts_of(self, graph: NodeGraph, channels: tuple[str, ...]) -> Facts:
+        """What a model that was fitted on this graph remembers of it."""
+        return Facts.of(graph, channels)
+
+    @property
+    def weighs_links(self) -> bool:
+        """Whether each kind of links has a weight of its own."""
+        return False
 
     def _rule(self, network: Network) -> Rule:  # noqa: ARG002 - a subclass may look at it
         """Which epoch is kept."""
@@ -154,7 +164,7 @@ class NetworkMethod(Estimator):
 
     @property
     def _one_layer(self) -> bool:
-        return self.encoder in ("mlp", "gcn", "gin") and self.depth in (None, 1)
+        return self.encoder == "sign" or (self.encoder in ("mlp", "gcn", "gin") and self.depth in (None, 1))
 
     def thread_count(self, graph: NodeGraph) -> int:
         """As given, or by the size of the problem: where a step is short, a second thread only gets in the way."""
@@ -176,17 +186,24 @@ class NetworkMethod(Estimator):
 
     @property
     def keep_probability_(self) -> dict[str, float]:
-        """Probability of being kept, by channel."""
+        """Probability of being kept, by channel; of `sign` by channel and hop, `age@1`."""
         require_fitted(self)
         mask = self.fitted_.mask
         kept = self.fitted_.evaluation_masks.mean(dim=0) if mask is None else mask.keep_probability
-        return dict(zip(self.facts_.channels, kept.tolist(), strict=True))
+        return dict(zip(self.columns_, kept.tolist(), strict=True))
+
+    @property
+    def columns_(self) -> tuple[str, ...]:
+        """What a mask hides: the channels; of `sign` each channel at each hop."""
+        require_fitted(self)
+        columns: tuple[str, ...] = self.fitted_.encoder.columns(self.facts_.channels)
+        return columns
 
     def predict_proba(self, graph: NodeGraph) -> Probabilities:
         """Probabilities of the negative and the positive class, (n, 2), for any graph with the same channels."""
         self._check_links(graph)
         with torch_threads(self.thread_count(graph)):
-            positive = self.fitted_.scores(graph, self.facts_.channels)
+            positive = self.fitted_.scores(self._seen(graph), self.facts_.channels)
         if wrong := int(np.isnan(positive).sum()):
             reason = "the features are far beyond those of the training, or the model is broken"
             raise InputError(f"predict: {wrong:,} of {len(positive):,} scores are not a number; {reason}.")
@@ -196,7 +213,11 @@ class NetworkMethod(Estimator):
         """What the heads see of each node, (n, hidden), the mean over the views."""
         self._check_links(graph)
         with torch_threads(self.thread_count(graph)):
-            return self.fitted_.representations(graph, self.facts_.channels)
+            return self.fitted_.representations(self._seen(graph), self.facts_.channels)
+
+    def _seen(self, graph: NodeGraph) -> NodeGraph:
+        """The graph as the fitted encoder sees it; a subclass may look at its links in another way."""
+        return graph
 
     def _check_links(self, graph: NodeGraph) -> None:
         require_fitted(self)
@@ -204,9 +225,16 @@ class NetworkMethod(Estimator):
             links_like(graph, self.facts_)
 
     def fair_view(self, graph: NodeGraph) -> NodeGraph:
-        """The graph with the mean of the masked views as its features (X̃ of Algorithm 1)."""
+        """The graph with the mean of the masked views as its features (X̃ of Algorithm 1).
+
+        Of `sign`: with the columns that its layer sees, `age@0`, `age@1`, ..., which are propagated already. Of kinds
+        of links likewise: `age@friend`, ..., `age@itself`, without the weights of the kinds.
+        """
         require_fitted(self)
         mean = self.fitted_.evaluation_masks.mean(dim=0).cpu().numpy()
+        inputs = self.fitted_.inputs(self._seen(graph), self.facts_.channels)
+        if inputs.blocks is not None:
+            return graph.with_features(inputs.propagated.cpu().numpy() * mean, self.columns_)
         return graph.with_features(features_like(graph, self.facts_.channels) * mean, self.facts_.channels)
 
     def tensors(self) -> State:

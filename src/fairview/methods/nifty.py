@@ -90,7 +90,7 @@ class NIFTYNetwork(PlainNetwork):
             reason = f"'{graph.sensitive_name}' is not among the channels, so that nothing can be flipped"
             self.notes = (f"NIFTY: its counterfactual view is empty: {reason}.",)
         self.free = FreeWeights(self.encoder, normalise=method.normalise_weights)
-        self.encoding = Encoding(self.encoder, len(self.channels), self.width).to(self.device, self.dtype)
+        self.encoding = Encoding(self.encoder, len(self.columns), self.width).to(self.device, self.dtype)
         self.predictor = self.drawn("predictor", self.make_predictor)
         heads = nn.ModuleList([self.classifier, self.predictor])
         trained = [*self.free.parameters(), *self.free.others, *heads.parameters()]
@@ -157,16 +157,16 @@ class NIFTYNetwork(PlainNetwork):
 class Encoding(nn.Module):
     """Representations of some nodes, (nodes, hidden): a module, so that a call can come with other weights."""
 
-    def __init__(self, encoder: nn.Module, channels: int, width: int) -> None:
+    def __init__(self, encoder: nn.Module, columns: int, width: int) -> None:
         super().__init__()
         self.encoder = encoder
-        self.channels = channels
+        self.columns = columns
         self.identity = nn.Linear(width, width).requires_grad_(requires_grad=False)
         nn.init.eye_(self.identity.weight)
         nn.init.zeros_(self.identity.bias)
 
     def forward(self, rows: Rows) -> Tensor:
-        return rows.logits(self.identity.weight.new_ones(1, self.channels), self.identity)[0]
+        return rows.logits(self.identity.weight.new_ones(1, self.columns), self.identity)[0]
 
 
 class Views:
@@ -193,7 +193,8 @@ class Views:
         x = inputs.x + noise.to(inputs.x)
         if flip and self.counterfactual is not None:
             x[:, self.sensitive] += self.counterfactual.draw(generator).to(x)
-        return PerturbedInputs(x, self.links, self.links.draw(method.edge_rate, generator), self.shared)
+        left_out = self.links.draw(method.edge_rate, generator)
+        return PerturbedInputs(x, self.links, left_out, self.shared, blocks=inputs.blocks)
 
 
 def similarity_loss(first: Tensor, second: Tensor, predictor: nn.Module) -> Tensor:

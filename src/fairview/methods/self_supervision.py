@@ -104,9 +104,12 @@ class SelfSupervisedNetwork(PenalisedNetwork):
 
     def unlabelled_term(self, masks: Tensor) -> Term:
         """The self-supervised loss of a step, for the views that these masks make."""
-        nodes, weight = self.unlabelled_nodes(), self.method.self_supervision_weight
-        if self.method.self_supervision == "agreement":
+        method = self.method
+        nodes, weight = self.unlabelled_nodes(), method.self_supervision_weight
+        if method.self_supervision == "agreement":
             return Term(nodes, lambda outputs, _: weight * agreement_loss(outputs))
+        if method.weighs_links:  # what a view hides of a channel, it hides whatever kind of links brings it
+            masks = masks.view(len(masks), self.encoder.blocks, -1).amax(dim=1)
         masks, targets = masks[:, self.hideable], self.targets
 
         def loss(outputs: Tensor, places: Tensor) -> Tensor:

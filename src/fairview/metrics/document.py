@@ -30,7 +30,12 @@ def checked_metrics(document: Any) -> dict[str, dict[str, Any]]:
 
 
 def check_values(values: dict[str, Any], place: str = "") -> None:
-    """Every known metric among the values is within its range, or undefined with a reason."""
+    """Every known metric among the values is within its range, or undefined with a reason; so of every attribute."""
+    attributes = values.get("attributes", {})
+    if not isinstance(attributes, dict) or not all(isinstance(part, dict) for part in attributes.values()):
+        raise ValueError(f"{place}attributes: expected metrics by the name of each sensitive attribute")
+    for attribute, part in attributes.items():
+        check_values(part, f"{place}{attribute}: ")
     reasons = values.get("undefined", {})
     for name, entry in METRICS.items():
         if name not in values:

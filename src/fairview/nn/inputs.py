@@ -7,12 +7,15 @@ from functools import cached_property
 
 import numpy as np
 import torch
+from scipy import sparse
 from torch import Tensor
 
 from fairview.data.adjacency import Adjacency
 from fairview.data.graph import NodeGraph
 from fairview.data.stored_links import StoredLinks
 from fairview.nn.sparse import SparseMatrix
+from fairview.propagation.blocks import Blocks
+from fairview.propagation.kinds import Kinds
 from fairview.propagation.operators import Operator, propagate
 
 
@@ -26,7 +29,10 @@ class Whole:
 
 
 class GraphInputs:
-    """Features X, shape (n, d), and operator S of one graph, as tensors; no operator for encoders without links."""
+    """Features X, shape (n, d), and operator S of one graph, as tensors; no operator for encoders without links.
+
+    With `blocks`, several propagated copies of the channels stand side by side where S X alone would stand.
+    """
 
     def __init__(
         self,
@@ -34,16 +40,24 @@ class GraphInputs:
         adjacency: Adjacency,
         operator: Operator | None,
         *,
+        blocks: Blocks | None = None,
         device: torch.device | str = "cpu",
         dtype: torch.dtype = torch.float32,
     ) -> None:
-        self._features, self.adjacency, self.operator = features, adjacency, operator
+        self._features, self.adjacency, self.operator, self.blocks = features, adjacency, operator, blocks
         self.device, self.dtype = torch.device(device), dtype
 
     @classmethod
-    def of(cls, graph: NodeGraph, operator: Operator | None, *, dtype: torch.dtype = torch.float32) -> GraphInputs:
+    def of(
+        cls,
+        graph: NodeGraph,
+        operator: Operator | None,
+        *,
+        blocks: Blocks | None = None,
+        dtype: torch.dtype = torch.float32,
+    ) -> GraphInputs:
         """The inputs of a graph with all its channels."""
-        return cls(graph.features, graph.adjacency, operator, dtype=dtype)
+        return cls(graph.features, graph.adjacency, operator, blocks=blocks, dtype=dtype)
 
     @property
     def num_nodes(self) -> int:
@@ -59,14 +73,20 @@ class GraphInputs:
         """X, shape (n, d)."""
         return self._tensor(self._features)
 
+    def view(self, mask: Tensor) -> Tensor:
+        """X under a mask, (n, d), not propagated; with blocks X once for each, under its part of the mask: (n, B d)."""
+        return (self.x if self.blocks is None else self.x.repeat(1, self.blocks.count)) * mask
+
     @cached_property
     def propagated(self) -> Tensor:
-        """S X, computed in float64, shape (n, d); X itself without an operator."""
+        """S X, computed in float64, shape (n, d), or all blocks, (n, B d); X itself without an operator."""
         return self.x if self.operator is None else self.propagated_wide().to(self.dtype)
 
     def propagated_wide(self) -> Tensor:
         """The same in float64, made anew."""
         wide = self._features.astype(np.float64)
+        if self.blocks is not None:
+            return torch.from_numpy(np.concatenate(self.blocks.of(self.adjacency, wide), axis=1)).to(self.device)
         propagated = wide if self.operator is None else propagate(self.adjacency, wide, self.operator)[1]
         return torch.from_numpy(propagated).to(self.device)
 
@@ -102,9 +122,19 @@ class GraphInputs:
         """S in PyG's form: index and weight of every non-zero entry, self-loops included."""
         if self.operator is None:
             raise ValueError("an encoder without an operator has no edges")
-        s = self.operator.matrix(self.adjacency).tocoo()
-        index = torch.from_numpy(np.stack([s.coords[1], s.coords[0]]).astype(np.int64)).to(self.device)
-        return index, self._tensor(s.data)
+        return self._entries(self.operator.matrix(self.adjacency))
+
+    @cached_property
+    def edges_by_kind(self) -> list[tuple[Tensor, Tensor]]:
+        """S_1, S_2, ... in the same form, one for each kind of links."""
+        if not isinstance(self.blocks, Kinds):
+            raise ValueError("an encoder without kinds of links has no edges by kind")
+        return [self._entries(part) for part in self.blocks.matrices(self.adjacency)]
+
+    def _entries(self, matrix: sparse.csr_array) -> tuple[Tensor, Tensor]:
+        entries = matrix.tocoo()
+        index = torch.from_numpy(np.stack([entries.coords[1], entries.coords[0]]).astype(np.int64)).to(self.device)
+        return index, self._tensor(entries.data)
 
     def _tensor(self, array: np.ndarray) -> Tensor:
         return torch.tensor(array, dtype=self.dtype, device=self.device)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fairview.nn.encoders import GCNEncoder, GINEncoder, MLPEncoder
+from fairview.nn.encoders import GCNEncoder, GINEncoder, MLPEncoder, SIGNEncoder
 from fairview.nn.inputs import GraphInputs
 from fairview.nn.paths import Rows, Where
 
@@ -37,9 +37,12 @@ class LinearPath:
     """MLP and GCN: H_k = P diag(m_k) Wᵀ + b with P = S X, so with a head (V, c)
 
     logits_k = P (m_k ∘ V W)ᵀ + V b + c.
+
+    SIGN: the same with P = [X | S X | ...], whose masks have an entry for each column. Kinds of links: the same with
+    P = [S_1 X | S_2 X | ...] and the tied weights [a_1 W | a_2 W | ...].
     """
 
-    def __init__(self, encoder: MLPEncoder | GCNEncoder, inputs: GraphInputs) -> None:
+    def __init__(self, encoder: MLPEncoder | GCNEncoder | SIGNEncoder, inputs: GraphInputs) -> None:
         self.encoder = encoder
         self.table = inputs.propagated  # (n, d): a node's numbers beside each other, for picking nodes
         self.columns = self.table.T.contiguous()  # (d, n): the product's long side last
@@ -56,7 +59,7 @@ class LinearRows(Columns):
 
     def logits(self, masks: Tensor, head: nn.Linear) -> Tensor:
         encoder = self.path.encoder
-        directions = masks[:, None, :] * (head.weight @ encoder.first_weights[0])  # (views, outputs, d)
+        directions = masks[:, None, :] * (head.weight @ encoder.column_weights)  # (views, outputs, d)
         constant: Tensor = head.weight @ encoder.layer(0).bias + head.bias  # (outputs,)
         return _product(directions, self.columns) + constant
 
@@ -115,7 +118,7 @@ class NormalisedRows(Columns):
 
     def logits(self, masks: Tensor, head: nn.Linear) -> Tensor:
         linear, norm = self.path.encoder.linear, self.path.encoder.norm
-        units = masks.double()[:, None, :] * linear.weight  # (views, hidden, d), float64
+        units = masks.double()[:, None, :] * self.path.encoder.column_weights  # (views, hidden, d), float64
         mean, spread = units @ self.path.mean, units @ self.path.factor.T  # (views, hidden) and (views, hidden, r)
         variance, offset = spread.square().sum(dim=-1), torch.zeros_like(mean)
         if self.path.encoder.training and not self.counted:

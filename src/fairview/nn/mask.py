@@ -6,6 +6,16 @@ import torch
 from torch import Tensor, nn
 
 
+def across_blocks(channels: Tensor, blocks: Tensor) -> Tensor:
+    """One mask over channels, (..., d), and one over blocks, (..., B), as one over all columns, (..., B d).
+
+    Example:
+        >>> across_blocks(torch.tensor([1.0, 0.0]), torch.tensor([0.5, 1.0, 0.0])).tolist()
+        [0.5, 0.0, 1.0, 0.0, 0.0, 0.0]
+    """
+    return (blocks[..., :, None] * channels[..., None, :]).flatten(start_dim=-2)
+
+
 class ChannelMask(nn.Module):
     """Gumbel-softmax masks over channels.
 
@@ -18,7 +28,7 @@ class ChannelMask(nn.Module):
     positive scores.
 
     Args:
-        channels: d.
+        channels: d, or the number of columns where an encoder has several for a channel.
         temperature: τ.
         hard: round to 0 or 1, with the gradient of the soft mask (straight through).
     """

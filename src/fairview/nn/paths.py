@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from fairview.errors import InputError
 from fairview.nn.dropout import DropoutSource
-from fairview.nn.encoders import Encoder, ForeignEncoder, GCNEncoder, GINEncoder, MLPEncoder, SAGEEncoder
+from fairview.nn.encoders import Encoder, ForeignEncoder, GCNEncoder, GINEncoder, MLPEncoder, SAGEEncoder, SIGNEncoder
 from fairview.nn.inputs import GraphInputs
 
 PathKind = Literal["auto", "general", "collapsed"]
@@ -28,7 +28,7 @@ class Rows(Protocol):
     """Some nodes of a graph, ready to be predicted under any masks."""
 
     def logits(self, masks: Tensor, head: nn.Linear) -> Tensor:
-        """Head of encoder of each view: masks (views, channels) -> (views, nodes, outputs)."""
+        """Head of encoder of each view: masks (views, columns) -> (views, nodes, outputs)."""
         ...
 
     def parts(self) -> Sequence[tuple[Rows, Where]]:
@@ -81,7 +81,7 @@ def choose_path(encoder: Encoder | ForeignEncoder, inputs: GraphInputs, kind: Pa
     from fairview.nn.sage_path import SagePath
 
     if kind != "general":
-        if isinstance(encoder, (MLPEncoder, GCNEncoder)) and encoder.spec.layers == 1:
+        if isinstance(encoder, (MLPEncoder, GCNEncoder, SIGNEncoder)) and encoder.spec.layers == 1:
             return LinearPath(encoder, inputs)
         if isinstance(encoder, GINEncoder) and encoder.spec.layers == 1:
             return NormalisedPath(encoder, inputs)
@@ -108,7 +108,7 @@ class GeneralPath:
         dropout.begin(len(masks))
         for mask in masks:
             dropout.next_view()
-            views.append(self.encoder(self.inputs.x * mask, self.inputs))
+            views.append(self.encoder(self.inputs.view(mask), self.inputs))
         dropout.end()
         return torch.stack(views)
 

@@ -15,6 +15,7 @@ from torch import Tensor
 from fairview.data.adjacency import Adjacency
 from fairview.nn.inputs import GraphInputs
 from fairview.nn.sparse import SparseMatrix
+from fairview.propagation.blocks import Blocks
 from fairview.propagation.operators import Operator
 
 NoiseKind = Literal["node", "channel"]
@@ -150,13 +151,23 @@ class PerturbedInputs(GraphInputs):
     `shared` is what all views with the same operator have in common; None for encoders that have none.
     """
 
-    def __init__(self, x: Tensor, links: Links, left_out: Tensor, shared: SharedOperator | None) -> None:
+    def __init__(
+        self,
+        x: Tensor,
+        links: Links,
+        left_out: Tensor,
+        shared: SharedOperator | None,
+        *,
+        blocks: Blocks | None = None,
+    ) -> None:
         operator = shared.operator if shared else None
-        super().__init__(x.cpu().numpy(), links.adjacency, operator, device=x.device, dtype=x.dtype)
+        super().__init__(x.cpu().numpy(), links.adjacency, operator, blocks=blocks, device=x.device, dtype=x.dtype)
         self.x, self.links, self.left_out, self.shared = x, links, left_out, shared
 
     @cached_property
     def propagated(self) -> Tensor:
+        if self.blocks is not None:
+            return self.rebuilt.propagated
         return self.x if self.shared is None else self.matrix @ self.x
 
     def propagated_wide(self) -> Tensor:
@@ -186,4 +197,6 @@ class PerturbedInputs(GraphInputs):
     def rebuilt(self) -> GraphInputs:
         """The same from a graph that lacks the links: slower, and what the encoders ask for that take links as such."""
         left = self.links.without(self.left_out)
-        return GraphInputs(self._features, left, self.operator, device=self.device, dtype=self.dtype)
+        return GraphInputs(
+            self._features, left, self.operator, blocks=self.blocks, device=self.device, dtype=self.dtype
+        )

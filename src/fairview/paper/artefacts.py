@@ -18,8 +18,9 @@ from fairview.errors import InputError, did_you_mean, option
 from fairview.files import read_regular
 from fairview.machine import cpu_capability, processor
 from fairview.marks import wrote
-from fairview.paper import fig1, fig3, fig4, fig5, table1, table2, table3, table4, table6
-from fairview.paper.cells import Cell, CellResult, Cells, run_cells
+from fairview.paper import cost, fig1, fig3, fig4, fig5, table1, table2, table3, table4, table6
+from fairview.paper.cells import CellResult, Cells, run_cells
+from fairview.paper.earlier import Key, by_key, filled, key, read_earlier
 from fairview.paper.numbers import numbers
 from fairview.paper.scope import Scope
 from fairview.study.trials import TrialNotice
@@ -72,6 +73,7 @@ _ALL = (
     Artefact(name="fig4", title="Figure 4: the clamping threshold", notes=fig4.NOTES, cells=fig4.cells),
     Artefact(name="fig5", title="Figure 5: correlation of the first 13 channels over hops", notes=fig5.NOTES,
              series=fig5.series),
+    Artefact(name="cost", title="Section 4.3: operations of an epoch", notes=cost.NOTES, series=cost.series),
 )  # fmt: skip
 
 ARTEFACTS: Mapping[str, Artefact] = MappingProxyType({artefact.name: artefact for artefact in _ALL})
@@ -149,8 +151,11 @@ def run_artefact(
     notice: TrialNotice | None = None,
     finished: bool = False,
     overwrite: bool = False,
+    earlier: Path | None = None,
 ) -> ArtefactResult:
     """Train what the folder does not hold yet, and write `NAME.json`; rows of earlier calls stay in it.
+
+    Calls may have other numbers of seeds: a row says how many runs it has.
 
     Args:
         name: of a table or figure.
@@ -160,9 +165,11 @@ def run_artefact(
         notice: for progress.
         finished: train nothing; rows whose runs are not there say so.
         overwrite: replace a `NAME.json` that fairview did not write.
+        earlier: a folder with `NAME.json`, or `NAME.csv` alone, as an earlier call wrote it, for rows that have no
+            trials here.
 
     Raises:
-        InputError: the folder holds more than a smoke test or than so few seeds, which would be lost.
+        InputError: the folder holds more than a smoke test, which would be lost.
     """
     wanted = artefact(name)
     scope = wanted.scoped(scope)
@@ -172,11 +179,13 @@ def run_artefact(
     if wanted.cells is not None:
         cells = wanted.cells(scope)
         rows = run_cells(cells, scope, folder / "trials", workers=workers, notice=notice, finished=finished)
+        past = {} if earlier is None else _kept(earlier / f"{name}{scope.suffix}.json")
         if before is not None:
             scope = scope.with_(before.scope)
-            known = {_key(cell) for cell in cells}
-            every = run_cells(wanted.cells(scope), scope, folder / "trials", finished=True)
-            rows = [row for row in every if row.values or _key(row.cell) in known]
+            rows = run_cells(wanted.cells(scope), scope, folder / "trials", finished=True)
+            past = by_key(before.rows) | past
+        asked = {key(cell) for cell in cells}
+        rows = [row for row in filled(rows, past) if row.known or key(row.cell) in asked]
     series = wanted.series(scope) if wanted.series is not None else []
     missing = [f"Not run: {dataset}, its files are not at hand." for dataset in scope.missing()]
     document = ArtefactResult(
@@ -186,27 +195,29 @@ def run_artefact(
     return document
 
 
+def _kept(path: Path) -> dict[Key, CellResult]:
+    """The rows of a document, over those of the CSV file beside it, which has no runs."""
+    document = ArtefactResult.load(path) if path.exists() else None
+    rows = () if document is None or document.scope["quick"] else document.rows
+    return read_earlier(path.with_suffix(".csv")) | by_key(rows)
+
+
 def _earlier(path: Path, scope: Scope) -> ArtefactResult | None:
     """What an earlier call left, if it can be added to."""
     if not path.exists():
         return None
     held = ArtefactResult.load(path)
-    quick, seeds = held.scope["quick"], held.scope["seeds"]
-    if not quick and (scope.quick or seeds > scope.seeds):
-        now = "a smoke test" if scope.quick else f"{scope.seeds} seeds"
+    if scope.quick and not held.scope["quick"]:
         raise InputError(
-            f"{path}: holds results of {seeds} seeds, which {now} would replace. Use another {option('folder')}."
+            f"{path}: holds results of {held.scope['seeds']} seeds, which a smoke test would replace. Use another "
+            f"{option('folder')}."
         )
-    return held if (quick, seeds) == (scope.quick, scope.seeds) else None
-
-
-def _key(cell: Cell) -> tuple[str | None, ...]:
-    return cell.dataset, cell.encoder, cell.block, cell.row, cell.masked
+    return held if held.scope["quick"] == scope.quick else None
 
 
 def documents(folder: Path) -> dict[str, ArtefactResult]:
-    """All that lie in a folder, by stem (`table3`, `table3-10-splits`)."""
-    paths = [path for name in ARTEFACTS for path in sorted(folder.glob(f"{name}*.json"))]
+    """All that lie in a folder, by stem, the published split first (`table3`, `table3-10-splits`)."""
+    paths = [path for name in ARTEFACTS for path in sorted(folder.glob(f"{name}*.json"), key=lambda path: path.stem)]
     loaded = [ArtefactResult.load(path) for path in paths]
     return {document.stem: document for document in loaded}
 

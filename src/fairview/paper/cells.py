@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from fairview.methods.registry import METHODS
 from fairview.paper.numbers import PAPER_METRICS, Number, Printed, paper_dataset, printed_row
 from fairview.paper.scope import WITHOUT, Scope
-from fairview.study.statistics import Estimate, RunMetrics, estimate
+from fairview.study.statistics import Estimate, RunMetrics, difference, estimate, unpaired_difference
 from fairview.study.trials import Result, Trial, TrialNotice, finished_trials, run_trials
 from fairview.undefined import Undefined
 
@@ -76,7 +77,10 @@ class CellResult:
         draws: split and seed of every run.
         values: by metric, one fraction per run; None where it is undefined.
         seconds: of all runs.
-        reason: why there are no values; empty if there are.
+        reason: why there are no numbers; empty if there are.
+        planned: how many runs were asked for; there may be fewer. 0 if that is not known.
+        earlier: by metric, mean and deviation (fractions) of an earlier call whose runs are not kept.
+        earlier_runs: how many these were: seeds 1, 2, ...
     """
 
     cell: Cell
@@ -84,6 +88,28 @@ class CellResult:
     values: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
     seconds: float = 0.0
     reason: str = ""
+    planned: int = 0
+    earlier: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
+    earlier_runs: int = 0
+
+    @property
+    def known(self) -> bool:
+        """Whether there are numbers, of runs at hand or of earlier ones."""
+        return bool(self.values or self.earlier)
+
+    @property
+    def count(self) -> int:
+        """How many runs its numbers are of."""
+        return len(self.draws) or self.earlier_runs
+
+    @property
+    def lacks_runs(self) -> bool:
+        return bool(self.values) and len(self.draws) < self.planned
+
+    def first(self, count: int) -> CellResult:
+        """The row of its first runs alone."""
+        values = {name: runs[:count] for name, runs in self.values.items()}
+        return replace(self, draws=self.draws[:count], values=values)
 
     @property
     def runs(self) -> list[RunMetrics]:
@@ -96,8 +122,14 @@ class CellResult:
         ]
 
     def estimate(self, metric: str) -> Estimate:
-        """Mean, deviation and interval, as fractions; the mean is undefined if one run's is, or nothing was run."""
-        return estimate(self.runs, metric) if self.values else Estimate(Undefined(self.reason or "not run"))
+        """Mean, deviation and interval, as fractions; the mean is undefined if one run's is, or nothing was run.
+
+        Of earlier runs, which are not at hand, there is no interval.
+        """
+        if self.values:
+            return estimate(self.runs, metric)
+        mean, std = self.earlier.get(metric, (None, None))
+        return Estimate(Undefined(self.reason or "not run")) if mean is None else Estimate(mean, std)
 
     def mean(self, metric: str) -> float | None:
         """In percent; None if it is undefined."""
@@ -119,6 +151,9 @@ class CellResult:
             "values": {name: list(values) for name, values in self.values.items()},
             "seconds": self.seconds,
             "reason": self.reason,
+            "planned": self.planned,
+            "earlier": {name: list(numbers) for name, numbers in self.earlier.items()},
+            "earlier_runs": self.earlier_runs,
         }
 
     @classmethod
@@ -132,7 +167,25 @@ class CellResult:
         )
         values = {name: tuple(runs) for name, runs in record["values"].items()}
         draws = tuple((int(split), int(seed)) for split, seed in record["draws"])
-        return cls(cell, draws, values, float(record["seconds"]), str(record["reason"]))
+        earlier = {name: (mean, std) for name, (mean, std) in record.get("earlier", {}).items()}
+        counts = {name: int(record.get(name, 0)) for name in ("planned", "earlier_runs")}  # older files have none
+        return cls(cell, draws, values, float(record["seconds"]), str(record["reason"]), earlier=earlier, **counts)
+
+
+def paired(one: CellResult, other: CellResult) -> tuple[CellResult, CellResult]:
+    """Two rows over as many runs as both have: a row of 20 seeds and one of 5 are compared over these 5."""
+    fewest = min(one.count, other.count)
+    return (one.first(fewest), other.first(fewest)) if fewest else (one, other)
+
+
+def change(one: CellResult, other: CellResult, metric: str) -> Estimate:
+    """`one` minus `other` with its interval: run by run over those that both have, or without pairs (Welch) where one
+    of them has earlier runs alone.
+    """
+    one, other = paired(one, other)
+    if one.values and other.values:
+        return difference(one.runs, other.runs, metric)
+    return unpaired_difference(one.estimate(metric), one.count, other.estimate(metric), other.count)
 
 
 def printed_for(table: str, dataset: str, encoder: str, row: str, scope: Scope) -> dict[str, Any]:
@@ -177,7 +230,7 @@ def run_cells(
 ) -> list[CellResult]:
     """Run the trials that the folder does not hold yet; one row per cell, in their order.
 
-    With `finished` nothing is run, and a row that is not whole says so.
+    With `finished` nothing is run: a row has the first of its runs, as far as they are there, and says how many.
     """
     trials = {trial.id: trial for cell in cells for trial in cell.trials(scope)}
     if finished:
@@ -189,17 +242,20 @@ def run_cells(
 
 
 def _row(cell: Cell, trials: Sequence[Trial], by_trial: Mapping[str, Result]) -> CellResult:
-    results = [by_trial[trial.id] for trial in trials if trial.id in by_trial]
+    """Of the trials up to the first one that is missing."""
+    there = list(takewhile(lambda trial: trial.id in by_trial, trials))
+    results = [by_trial[trial.id] for trial in there]
     if not trials:
         return CellResult(cell, reason=f"not available: there is no method '{cell.method}'")
     seconds = sum(result.timing.seconds for result in results)
-    if len(results) < len(trials):
-        return CellResult(cell, seconds=seconds, reason=f"not run ({len(results)} of {len(trials)} runs are there)")
+    if not there:
+        return CellResult(cell, reason=f"not run (0 of {len(trials)} runs are there)", planned=len(trials))
     failed = [result.failed for result in results if result.failed is not None]
     if failed:
         return CellResult(cell, seconds=seconds, reason=f"{len(failed)} of {len(results)} runs failed: {failed[0]}")
     values = {name: tuple(result.metrics["test"].get(name) for result in results) for name in SHOWN}
-    return CellResult(cell, tuple((trial.split, trial.seed) for trial in trials), values, seconds)
+    draws = tuple((trial.split, trial.seed) for trial in there)
+    return CellResult(cell, draws, values, seconds, planned=len(trials))
 
 
 Cells = Callable[[Scope], list[Cell]]

@@ -10,8 +10,10 @@ from scipy.stats import spearmanr
 
 from fairview.metrics.registry import METRICS
 from fairview.paper.artefacts import ArtefactResult
+from fairview.paper.bias_remains import bias_remains
 from fairview.paper.cells import CellResult
 from fairview.paper.claims import Claim, Documents, Finding, Tally, all_of, settings_of
+from fairview.paper.linear_cost import linear_cost
 from fairview.paper.pages import our_ranks
 from fairview.paper.table3 import LOWEST_LOSS, METHODS
 from fairview.paper.table4 import AS_PUBLISHED, ONE_SWITCH
@@ -23,24 +25,6 @@ TREND = 0.3
 _TREND_RULE = f"beyond ±{TREND} is a trend"
 
 # --- Figure 1: one channel masked -------------------------------------------------------------------------------------
-
-
-def _bias_remains(document: ArtefactResult) -> Finding:
-    tally, evidence = Tally(), []
-    unmasked = {row.cell.encoder: row for row in document.rows if row.cell.facts.get("rank") == 0}
-    for row in document.rows:
-        if row.cell.facts.get("sensitive"):
-            for metric in GAPS:
-                estimate = row.estimate(metric)
-                mean = row.mean(metric)
-                if mean is not None:
-                    name = f"{row.cell.encoder} {METRICS[metric].short}"
-                    tally.count(mean > 0 and (estimate.low is None or estimate.low > 0), name)
-                    before = unmasked[row.cell.encoder].mean(metric) if row.cell.encoder in unmasked else None
-                    evidence.append(
-                        f"{name} {mean:.1f}" + ("" if before is None else f" (nothing masked: {before:.1f})")
-                    )
-    return tally.finding(f"with the sensitive channel masked: {', '.join(evidence)}")
 
 
 def _bias_falls(document: ArtefactResult) -> Finding:
@@ -108,7 +92,7 @@ def _rankings_agree_on_credit(document: ArtefactResult) -> Finding:
                 if one is not None and other is not None:
                     tally.count(abs(one - other) < 0.5, f"{encoder} {METRICS[metric].short}")
                     evidence.append(f"{other - one:+.2f}")
-    return tally.finding(f"S2 - S1 in points (equal means below 0.5): {', '.join(evidence)}")
+    return tally.finding(f"S2 - S1 in points (equal means below 0.5): {', '.join(evidence)}", told=True)
 
 
 def _gcn_more_useful_and_biased(document: ArtefactResult) -> Finding:
@@ -197,7 +181,8 @@ def _higher_threshold_more_bias(document: ArtefactResult) -> Finding:
                 name = f"{dataset} {encoder} {METRICS[metric].short}"
                 tally.count(trend > TREND, name)
                 evidence.append(f"{name} {trend:+.2f}")
-    return tally.finding(f"rank correlation of threshold and gap ({_TREND_RULE}): {', '.join(evidence)}")
+    trends = f"rank correlation of threshold and gap ({_TREND_RULE}): {', '.join(evidence)}"
+    return tally.finding(trends, told=True)
 
 
 # --- Figure 5 and cost ------------------------------------------------------------------------------------------------
@@ -216,18 +201,12 @@ def _homophily_slows_change(document: ArtefactResult) -> Finding:
         tally.count(more < less, "slower change with higher homophily")
     evidence = [f"{name}: homophily {h:.4f}, mean |change| {change:.3f}" for name, (h, change) in by_dataset.items()]
     evidence += ["the paper's Credit is a larger graph"] if "credit-small" in by_dataset else []
-    return tally.finding("; ".join(evidence))
+    return tally.finding("; ".join(evidence), told=True)
 
-
-_COST = Finding(
-    "mixed",
-    "measured by `python -m benchmarks.growth` (docs/speed.md), 10⁴ to 10⁶ nodes: GCN and GIN grow linearly or "
-    "slower, SAGE faster",
-)
 
 CLAIMS: tuple[Claim, ...] = (
     Claim(name="bias-remains", text="Bias remains when the sensitive channel is masked", where="section 3",
-          needs="fig1", judge=_bias_remains),
+          needs="fig1", judge=bias_remains),
     Claim(name="bias-falls", text="Masking a channel lowers the bias, the more the more it is correlated",
           where="section 3, Figure 1 a-b", needs="fig1", judge=_bias_falls),
     Claim(name="correlations-change", text="Propagation changes the correlation of German's 2nd and 7th channel much, "
@@ -263,7 +242,8 @@ CLAIMS: tuple[Claim, ...] = (
           needs="fig4", judge=_higher_threshold_more_bias),
     Claim(name="homophily", text="Higher homophily, slower change of the correlations", where="appendix D.2, Figure 5",
           needs="fig5", judge=_homophily_slows_change, trained=False),
-    Claim(name="cost", text="An epoch costs O(V + E)", where="section 4.3", needs="", judge=lambda _: _COST),
+    Claim(name="cost", text="An epoch costs O(V + E)", where="section 4.3", needs="cost", judge=linear_cost,
+          trained=False),
 )  # fmt: skip
 
 

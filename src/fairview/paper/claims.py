@@ -9,14 +9,13 @@ is as good as the worse one. Bail without TIME takes no part.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from fairview.paper.artefacts import ArtefactResult
-from fairview.paper.cells import YARDSTICKS, CellResult
+from fairview.paper.cells import YARDSTICKS, CellResult, change, paired
 from fairview.paper.pages import PageTable
 from fairview.paper.table3 import NO_TIME
-from fairview.study.statistics import difference
 
 Word = Literal["holds", "does not", "mixed", "undecided", "not run"]
 _WORST_FIRST: tuple[Word, ...] = ("not run", "does not", "mixed", "undecided", "holds")
@@ -25,22 +24,25 @@ HOLDS, FAILS = 0.9, 0.5
 
 @dataclass(frozen=True)
 class Finding:
-    """What our runs say of a claim."""
+    """What our runs say of a claim; `short` is the evidence in a few words."""
 
     verdict: Word
     evidence: str
+    short: str = ""
 
 
 def all_of(**parts: Finding) -> Finding:
     """Of a claim with several parts: as good as the worst of them.
 
     Example:
-        >>> all_of(useful=Finding("mixed", "3 of 5"), biased=Finding("holds", "5 of 5"))
-        Finding(verdict='mixed', evidence='useful: mixed, 3 of 5; biased: holds, 5 of 5')
+        >>> both = all_of(useful=Finding("mixed", "3 of 5"), biased=Finding("holds", "5 of 5"))
+        >>> both.verdict, both.evidence
+        ('mixed', 'useful: mixed, 3 of 5; biased: holds, 5 of 5')
     """
     verdict = min((part.verdict for part in parts.values()), key=_WORST_FIRST.index)
     texts = [f"{name.replace('_', ' ')}: {part.verdict}, {part.evidence}" for name, part in parts.items()]
-    return Finding(verdict, "; ".join(texts))
+    short = [f"{name.replace('_', ' ')}: {part.short}" for name, part in parts.items() if part.short]
+    return Finding(verdict, "; ".join(texts), "; ".join(short))
 
 
 Documents = Mapping[str, ArtefactResult]
@@ -71,13 +73,26 @@ class Claim:
         if self.needs and not document.name:
             return Finding("not run", f"needs `fairview paper {self.needs}`")
         verdict = self.judge(document)
-        lacking = sum(bool(row.reason) for row in document.rows) if self.trained else 0
-        if lacking:
-            remark = f"{lacking} of {len(document.rows)} rows of {self.needs} have no numbers"
-            verdict = Finding(verdict.verdict, f"{verdict.evidence}; {remark}")
-        if self.trained and document.scope.get("quick"):
-            return Finding("not run", f"a smoke test: {verdict.evidence}")
-        return verdict
+        if not self.trained:
+            return verdict
+        remarks = _remarks(document)
+        verdict = replace(verdict, evidence="; ".join((verdict.evidence, *remarks)))
+        return Finding("not run", f"a smoke test: {verdict.evidence}") if document.scope.get("quick") else verdict
+
+
+def _remarks(document: ArtefactResult) -> list[str]:
+    """How many runs the evidence is of, and what of it is missing."""
+    rows = [row for row in document.rows if row.cell.block != YARDSTICKS]
+    counts = sorted({row.count for row in rows if row.known})
+    remarks = []
+    if len(counts) > 1:
+        remarks.append(f"{counts[0]} to {counts[-1]} runs a row")
+    earlier, lacking = sum(bool(row.earlier) for row in rows), sum(bool(row.reason) for row in rows)
+    if earlier:
+        remarks.append(f"{earlier} of {len(rows)} rows of {document.name} are earlier runs")
+    if lacking:
+        remarks.append(f"{lacking} of {len(rows)} rows of {document.name} have no numbers")
+    return remarks
 
 
 @dataclass
@@ -96,16 +111,17 @@ class Tally:
         """The claim is that `one` has the lower value; a pair without values is left out."""
         if one is None or other is None:
             return
+        one, other = paired(one, other)
         for metric in metrics:
             mine, theirs = one.mean(metric), other.mean(metric)
             if mine is None or theirs is None:
                 continue
             self.count(mine < theirs, f"{setting(one)} {_SHORT.get(metric, metric)}")
             self.equal += mine == theirs
-            paired = difference(one.runs, other.runs, metric)
+            interval = change(one, other, metric)
             self.tested += 1
-            self.clear_for += paired.high is not None and paired.high < 0
-            self.clear_against += paired.low is not None and paired.low > 0
+            self.clear_for += interval.high is not None and interval.high < 0
+            self.clear_against += interval.low is not None and interval.low > 0
 
     def count(self, agrees: bool, what: str) -> None:
         self.total += 1
@@ -113,16 +129,19 @@ class Tally:
         if not agrees:
             self.against.append(what)
 
-    def finding(self, remark: str = "", *, most: bool = False) -> Finding:
+    def finding(self, remark: str = "", *, most: bool = False, told: bool = False) -> Finding:
         """The verdict.
 
         Args:
             remark: further evidence.
+            told: whether the remark belongs to the evidence in a few words.
             most: the paper says "in most cases" or "generally": more than half is enough.
         """
         if not self.total:
             return Finding("not run", "no rows to compare")
-        return Finding(self._verdict(most=most), "; ".join(part for part in (self.evidence(), remark) if part))
+        evidence = "; ".join(part for part in (self.evidence(), remark) if part)
+        short = f"{self.counts()}; {remark}" if told else self.counts()
+        return Finding(self._verdict(most=most), evidence, short)
 
     def _verdict(self, *, most: bool) -> Word:
         if self.tested == self.total and not self.clear_for and not self.clear_against:
@@ -132,12 +151,17 @@ class Tally:
             return "holds"
         return "mixed" if share >= FAILS else "does not"
 
-    def evidence(self) -> str:
+    def counts(self) -> str:
+        """How many comparisons agree, and how many of either kind are beyond the noise."""
         text = f"{self.agree} of {self.total} comparisons agree"
         if self.tested:
             text += f", {self.clear_for or 'none'} beyond the noise"
             text += f"; {self.clear_against} disagree beyond the noise" if self.clear_against else ""
-        text += f"; {self.equal} are equal" if self.equal else ""
+        return text + (f"; {self.equal} are equal" if self.equal else "")
+
+    def evidence(self) -> str:
+        """The same, with examples of what disagrees."""
+        text = self.counts()
         against = list(dict.fromkeys(self.against))
         examples = against[:_EXAMPLES]
         more = len(against) - len(examples)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fairview.data.graph import NodeGraph
 from fairview.paper.cells import Cell
 from fairview.paper.fig5 import correlation_series
 from fairview.paper.scope import Scope
@@ -37,6 +38,7 @@ def cells(scope: Scope) -> list[Cell]:
     order = np.argsort(-np.abs(correlation), kind="stable").tolist()
     common: dict[str, Any] = {"dataset": "german", "method": "vanilla", "settings": {"selection": "loss"}}
     common["not_compared"] = "the figure has no numbers"
+    sizes = _group_sizes(graph)
     planned = []
     for encoder in scope.chosen(ENCODERS):
         planned.append(Cell(encoder=encoder, row="nothing masked", facts={"rank": 0}, **common))
@@ -48,8 +50,20 @@ def cells(scope: Scope) -> list[Cell]:
                 "correlation": float(correlation[place]),
                 "sensitive": name in graph.sensitive_channels,
             }
+            facts |= sizes if facts["sensitive"] else {}
             planned.append(Cell(encoder=encoder, row=f"without {name}", facts=facts, masked=name, **common))
     return planned
+
+
+def _group_sizes(graph: NodeGraph) -> dict[str, int]:
+    """Of the test nodes, and of the positive ones among them: what the gap of a blind predictor depends on."""
+    test = graph.split("test")
+    positive = test & (graph.labels == 1)
+    return {
+        f"{name}_{group}": int((nodes & (graph.sensitive == group)).sum())
+        for name, nodes in (("test", test), ("positive", positive))
+        for group in (0, 1)
+    }
 
 
 def series(scope: Scope) -> list[dict[str, Any]]:

@@ -16,6 +16,12 @@ from fairview.paper.cells import SHOWN, YARDSTICKS, CellResult
 from fairview.paper.numbers import PAPER_METRICS
 from fairview.paper.verdicts import in_words, verdicts
 
+EARLIER = "earlier"
+RUNS_RULE = (
+    "The rows have different numbers of runs: one of n runs has the first n seeds. Two rows are compared "
+    "over the seeds that both have. *Earlier* rows are of seeds 1 to n too, from a call whose runs were not kept: of "
+    "these only means and deviations are known."
+)
 SMOKE = "**A smoke test: two epochs per run. The numbers mean nothing.**"
 
 
@@ -52,7 +58,7 @@ def rows_table(title: str, rows: Sequence[CellResult], *, paper: bool = True) ->
         block = f" ({cell.block})" if cell.block not in ("", YARDSTICKS) else ""
         lead = [cell.encoder or "-", cell.row + block]
         ours = [shown(row, metric, deviation=metric in PAPER_METRICS) for metric in SHOWN]
-        lines.append([*lead, "ours", *ours, str(len(row.draws)), in_words(row)])
+        lines.append([*lead, "ours", *ours, _runs(row), in_words(row)])
         if paper and cell.printed is not None:
             printed = [_printed(cell.printed.get(metric)) for metric in PAPER_METRICS]
             lines.append([""] * len(lead) + ["paper", *printed, "", "", "", ""])
@@ -64,7 +70,12 @@ def shown(row: CellResult, metric: str, *, deviation: bool = True) -> str:
     mean, std = row.mean(metric), row.std(metric)
     if mean is None or std is None:
         return "-" if row.reason else "undefined"
-    return f"{mean:.2f}±{std:.2f}" if deviation and len(row.draws) > 1 else f"{mean:.2f}"
+    return f"{mean:.2f}±{std:.2f}" if deviation and row.count > 1 else f"{mean:.2f}"
+
+
+def _runs(row: CellResult) -> str:
+    """How many, and whether they are of an earlier call."""
+    return f"{row.count}, {EARLIER}" if row.earlier else str(row.count)
 
 
 def rank_table(document: ArtefactResult) -> PageTable | None:
@@ -118,6 +129,8 @@ def markdown(document: ArtefactResult, *, checks: PageTable | None = None) -> st
     if scope["quick"]:
         lines += [SMOKE, ""]
     lines += [f"Percent on the test nodes; {draws}seeds 1 to {scope['seeds']}; mean ± standard deviation.", ""]
+    if any(row.lacks_runs or row.earlier for row in document.rows):
+        lines += [wrapped(RUNS_RULE), ""]
     for table in tables(document):
         lines += [f"## {table.title}", "", table.markdown(), ""]
     if checks is not None and checks.rows:
@@ -169,7 +182,7 @@ def _tidy_rows(rows: Iterable[CellResult]) -> Iterable[dict[str, Any]]:
                 "method": cell.method,
                 **cell.facts,
                 "metric": metric,
-                "runs": len(row.draws),
+                "runs": row.count,
                 "mean": row.mean(metric),
                 "std": row.std(metric),
                 "paper_mean": printed and printed.mean,
@@ -177,6 +190,7 @@ def _tidy_rows(rows: Iterable[CellResult]) -> Iterable[dict[str, Any]]:
                 "difference": verdict and verdict.difference,
                 "verdict": verdict.word if verdict else "",
                 "remark": row.reason or cell.not_compared,
+                "source": EARLIER if row.earlier else "",
             }
 
 

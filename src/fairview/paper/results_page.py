@@ -1,29 +1,33 @@
-"""What came of it all, in plain words and tables? One Markdown page from what `fairview paper` wrote."""
+"""What does the paper claim, and what holds? One Markdown page to read, made from what `fairview paper` wrote."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from fairview.errors import InputError, command
-from fairview.metrics.registry import METRICS
-from fairview.paper.artefacts import ArtefactResult, documents
-from fairview.paper.cells import MAJORITY, SHOWN, YARDSTICKS, CellResult
+from fairview.paper.artefacts import ARTEFACTS, ArtefactResult, documents
+from fairview.paper.cells import YARDSTICKS, CellResult
 from fairview.paper.checklist import findings
-from fairview.paper.claims import claims_table, settings_of
-from fairview.paper.pages import SMOKE, PageTable, bullet, rank_table, rows_table, wrapped
-from fairview.paper.plain_words import plain_words
-from fairview.paper.table3 import LOWEST_LOSS
-from fairview.study.statistics import INTERVAL_RULE, Estimate, difference
-from fairview.undefined import Undefined
+from fairview.paper.claims import Claim, Finding, Word
+from fairview.paper.pages import RUNS_RULE, SMOKE, PageTable, bullet, wrapped
+from fairview.paper.plain_words import plain_words, verdicts_counted
 
-TITLES = {
-    "german": "German",
-    "bail": "Bail",
-    "bail-no-time": "Bail without TIME",
-    "credit-small": "Credit, small graph",
-    "credit-large": "Credit, large graph",
+TABLES = "results-tables.md"
+"""The page with all tables."""
+
+PICTURES = {
+    "table3": "Both gaps of the plain models, of FairVGNN, and of FairVGNN in the paper; whiskers are one standard "
+    "deviation over the runs.",
+    "table4": "What it adds to the gaps to leave out the masks (fm), the clamp (wc) or both, other settings unchanged; "
+    "whiskers are 95 % intervals of the difference over the runs. An interval that includes zero decides nothing.",
+    "table6": "What a plain clamp or a limit on the spectral norm adds to the gaps of the adaptive clamp.",
 }
+"""By the table or figure that it is drawn from."""
+
+_BEST_FIRST: tuple[Word, ...] = ("holds", "mixed", "does not", "undecided", "not run")
 
 
 def results_page(folder: Path) -> str:
@@ -32,93 +36,144 @@ def results_page(folder: Path) -> str:
     Raises:
         InputError: Table 3 was not run.
     """
+    by_stem, main = table3_and_all(folder)
+    checked = findings(by_stem)
+    several = [document for stem, document in by_stem.items() if stem.startswith("table3-")]
+    lines = ["# Results", "", _made_by(), ""]
+    lines += [SMOKE, ""] if main.scope["quick"] else []
+    lines += ["## What holds?", "", wrapped(verdicts_counted(checked)), "", claims_in_short(checked).markdown(), ""]
+    lines += [wrapped(f"{CLAIM_RULE} The evidence in full is in [the tables]({TABLES}#the-papers-claims)."), ""]
+    for question, answers in plain_words(main, several).items():
+        lines += [f"## {question}", ""]
+        for answer in answers:
+            lines += ["", answer.markdown(), ""] if isinstance(answer, PageTable) else [bullet(answer)]
+        lines.append("")
+    if pictures := [_picture(stem, text) for stem, text in PICTURES.items() if _is_drawn(by_stem, stem)]:
+        lines += ["## How does it look?", "", *pictures]
+    lines += ["## How much was run?", "", wrapped(RUNS_RULE), "", _how_much(by_stem).markdown(), "", _machine(by_stem)]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join([*lines, ""]))
+
+
+def table3_and_all(folder: Path) -> tuple[dict[str, ArtefactResult], ArtefactResult]:
+    """All documents of the folder, and the one that there must be."""
     by_stem = documents(folder)
     main = by_stem.get("table3")
     if main is None:
         raise InputError(f"{folder}: no table3.json. Run {command('paper table3', folder=folder)} first.")
-    checked = findings(by_stem)
-    lines = ["# Results", "", *_made_by(main, by_stem), "", "## In plain words", ""]
-    several = [document for stem, document in by_stem.items() if stem.startswith("table3-")]
-    lines += [bullet(sentence) for sentence in plain_words(main, checked, several)]
-    for dataset in dict.fromkeys(row.cell.dataset for row in main.rows):
-        rows = [row for row in main.rows if row.cell.dataset == dataset]
-        lines += ["", f"## {TITLES.get(dataset, dataset)}", "", rows_table("", rows).markdown()]
-    if ranks := rank_table(main):
-        lines += ["", f"## {ranks.title}", "", ranks.markdown()]
-    for document in (main, *several):
-        lines += ["", *_against_plain(document)]
-    lines += ["", "## The paper's claims", "", wrapped(_CLAIM_RULE), "", claims_table(checked).markdown(), ""]
-    lines += ["## Notes", "", *map(bullet, main.notes), ""]
-    return "\n".join(lines)
+    return by_stem, main
 
 
-_CLAIM_RULE = (
+CLAIM_RULE = (
     "Each claim is checked by comparing means. It holds if nine in ten comparisons agree (more than half where the "
     "paper says *in most cases* or *generally*). It does not hold if fewer than half agree, and is mixed in between. "
-    "It is undecided if no comparison exceeds the noise: the 95 % interval of the paired difference over the runs "
-    "includes zero. A claim with two parts is as good as the worse one."
+    "It is undecided if no comparison exceeds the noise: the 95 % interval of the difference over the runs includes "
+    "zero (run by run; without pairs, Welch's, where a row is of earlier runs). A claim with two parts is as good as "
+    "the worse one."
 )
 
 
-def _made_by(main: ArtefactResult, by_stem: Mapping[str, ArtefactResult]) -> list[str]:
-    hours = sum(document.seconds for document in by_stem.values()) / 3600
-    machine = [main.versions[name] for name in ("processor", "cpu_capability", "platform") if name in main.versions]
-    versions = ", ".join(f"{name} {version}" for name, version in main.versions.items() if version not in machine)
-    lines = [
-        wrapped(
-            "Made by `fairview paper results`; not edited by hand. Percent on the test nodes: mean ± standard "
-            f"deviation over seeds 1 to {main.scope['seeds']} on the published split, one thread per run."
-        ),
-        "",
-        wrapped(
-            f"Machine: {', '.join(machine) or 'not known'}. Versions: {versions}. The runs took {hours:.1f} hours in "
-            "all, each on one thread (a run that several tables share counts in each)."
-        ),
+def claims_in_short(checked: Mapping[str, tuple[Claim, Finding]]) -> PageTable:
+    """The claims that hold first, each with its evidence in a few words."""
+    ordered = sorted(checked.values(), key=lambda pair: _BEST_FIRST.index(pair[1].verdict))
+    rows = [
+        [claim.text, claim.where, _WORDS.get(finding.verdict, finding.verdict), finding.short or finding.evidence]
+        for claim, finding in ordered
     ]
-    if main.scope["quick"]:
-        lines += ["", SMOKE]
-    return lines
+    return PageTable("", ["the paper claims", "where", "here", "why"], rows)
 
 
-# --- FairVGNN and the plain model -------------------------------------------------------------------------------------
+_WORDS = {"holds": "**holds**", "does not": "**does not hold**"}
 
 
-def _against_plain(document: ArtefactResult) -> list[str]:
-    """FairVGNN against the plain model: means with intervals, and the paired difference."""
-    where = f"{document.scope['splits']} splits" if document.scope["splits"] else "The published split"
-    lines = [f"## {where}: FairVGNN and the plain model", "", wrapped(INTERVAL_RULE), ""]
-    lines += [SMOKE, ""] if document.scope["quick"] else []
-    table = []
-    for (dataset, encoder), rows in settings_of(document, every=True).items():
-        fair = rows.get("fairvgnn")
-        if fair is None or not fair.values:
+def _made_by() -> str:
+    return wrapped(
+        "Made by `fairview paper results`; not edited by hand. It says what the FairVGNN paper claims, and what holds "
+        "when its tables and figures are run again. Percent on the test nodes of the published split where nothing "
+        f"else is said. All numbers are in [the tables]({TABLES})."
+    )
+
+
+def _is_drawn(by_stem: Mapping[str, ArtefactResult], stem: str) -> bool:
+    return stem in by_stem and any(row.known and row.cell.block != YARDSTICKS for row in by_stem[stem].rows)
+
+
+def _picture(stem: str, text: str) -> str:
+    title = ARTEFACTS[stem].title
+    return f"![{title}]({stem}.svg)\n\n{wrapped(f'*{title}.* {text}')}\n"
+
+
+def _how_much(by_stem: Mapping[str, ArtefactResult]) -> PageTable:
+    """Rows and runs of each table; nothing that was not run is left unsaid."""
+    lines = []
+    for document in by_stem.values():
+        rows = [row for row in document.rows if row.cell.block != YARDSTICKS]
+        if not rows:
             continue
-        lead = [dataset, str(encoder)]
-        table.append([*lead, "FairVGNN", *_means(fair)])
-        for name in (LOWEST_LOSS, "vanilla"):
-            plain = rows.get(name)
-            if plain is not None and plain.values:
-                paired = [difference(fair.runs, plain.runs, metric) for metric in SHOWN]
-                table.append([*lead, name, *_means(plain)])
-                table.append([*lead, f"FairVGNN - {name}", *(_interval(each, sign="+") for each in paired)])
-    table += [
-        [row.cell.dataset, "-", MAJORITY, *_means(row)]
-        for row in document.rows
-        if row.cell.block == YARDSTICKS and row.cell.method == "constant"
-    ]
-    columns = ["dataset", "encoder", "", *(METRICS[metric].short for metric in SHOWN)]
-    return [*lines, PageTable("", columns, table).markdown()]
+        title = heading(document)
+        lines.append(
+            [
+                f"[{title.partition(':')[0]}]({TABLES}#{anchor(title)})",
+                *_runs_of_each_dataset(document),
+                str(sum(bool(row.earlier) for row in rows)),
+                ", ".join(f"{setting} ({count})" for setting, count in _lacking(rows).items()) or "-",
+            ]
+        )
+    columns = ["", *(f"runs a row, {name}" for name in _DATASETS.values()), "earlier rows", "rows without numbers"]
+    return PageTable("", columns, lines)
 
 
-def _means(row: CellResult) -> list[str]:
-    return [_interval(row.estimate(metric)) for metric in SHOWN]
+_DATASETS = {"german": "German", "bail": "Bail", "credit": "Credit"}
 
 
-def _interval(estimate: Estimate, sign: str = "") -> str:
-    """Mean and interval in percent."""
-    if isinstance(estimate.mean, Undefined):
-        return "undefined"
-    mean = f"{100 * estimate.mean:{sign}.2f}"
-    if estimate.low is None or estimate.high is None:
-        return mean
-    return f"{mean} ({100 * estimate.low:{sign}.1f} to {100 * estimate.high:{sign}.1f})"
+def _runs_of_each_dataset(document: ArtefactResult) -> list[str]:
+    cells = []
+    for dataset in _DATASETS:
+        counts = {
+            row.count
+            for row in document.rows
+            if row.cell.dataset.startswith(dataset) and row.cell.block != YARDSTICKS and row.known
+        }
+        ends = sorted({min(counts), max(counts)}) if counts else []
+        cells.append(" to ".join(map(str, ends)) or "-")
+    return cells
+
+
+def heading(document: ArtefactResult) -> str:
+    """What a document's part of the tables page is called.
+
+    Example:
+        >>> heading(ArtefactResult("table3", "Table 3: models", {"splits": 10}))
+        'Table 3 over 10 splits: models'
+    """
+    splits = document.scope["splits"]
+    name, colon, rest = document.title.partition(":")
+    return f"{name} over {splits} splits{colon}{rest}" if splits else document.title
+
+
+def anchor(title: str) -> str:
+    """Of a heading, as Markdown sites make it.
+
+    Example:
+        >>> anchor("Table 3: which method, where?")
+        'table-3-which-method-where'
+    """
+    kept = "".join(letter for letter in title.lower() if letter.isalnum() or letter in " -_")
+    return "-".join(kept.split())
+
+
+def _lacking(rows: Sequence[CellResult]) -> Counter[str]:
+    """How many rows of each setting have no numbers."""
+    return Counter(f"{row.cell.dataset} {(row.cell.encoder or '').upper()}".strip() for row in rows if row.reason)
+
+
+def _machine(by_stem: Mapping[str, ArtefactResult]) -> str:
+    documents_: Sequence[ArtefactResult] = list(by_stem.values())
+    versions = by_stem["table3"].versions
+    machine = [versions[name] for name in ("processor", "cpu_capability", "platform") if name in versions]
+    packages = ", ".join(f"{name} {version}" for name, version in versions.items() if version not in machine)
+    hours = sum(document.seconds for document in documents_) / 3600
+    return wrapped(
+        f"Machine: {', '.join(machine) or 'not known'}. Versions: {packages}. The runs at hand took {hours:.1f} hours "
+        "in all, each on one thread of a busy machine (a run that several tables share counts in each). On another "
+        "processor the numbers differ in the last digits, and for single runs in more than that."
+    )

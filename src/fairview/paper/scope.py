@@ -122,7 +122,7 @@ class Scope:
         return settings
 
     def with_(self, other: Mapping[str, Any]) -> Scope:
-        """This and what an earlier call asked for, as `to_dict` gives it; in the paper's order.
+        """This and what an earlier call asked for, as `to_dict` gives it; in the paper's order, with the more seeds.
 
         Example:
             >>> Scope(datasets=("german",)).with_(Scope(datasets=("credit", "bail")).to_dict()).datasets
@@ -135,7 +135,7 @@ class Scope:
         }
         both = (other["methods"], self.methods)
         wider["methods"] = None if None in both else tuple(dict.fromkeys(name for part in both for name in part or ()))
-        return dataclasses.replace(self, **wider)
+        return dataclasses.replace(self, seeds=max(self.seeds, other["seeds"]), **wider)
 
     def to_dict(self) -> dict[str, Any]:
         return {name: list(v) if isinstance(v, tuple) else v for name, v in vars(self).items() if name != "data_dir"}

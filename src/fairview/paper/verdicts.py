@@ -55,7 +55,7 @@ def verdicts(row: CellResult) -> dict[str, MetricVerdict]:
     if not row.cell.compared or row.reason:
         return {}
     return {
-        metric: judge(metric, row.mean(metric), printed, own_std=row.std(metric) if len(row.draws) > 1 else None)
+        metric: judge(metric, row.mean(metric), printed, own_std=row.std(metric) if row.count > 1 else None)
         for metric, printed in (row.cell.printed or {}).items()
     }
 
@@ -88,9 +88,10 @@ def shortfalls(document: ArtefactResult) -> list[str]:
     """What of a table is not as good as the paper's: compared rows that are worse or lack runs, sizes that differ."""
     short = []
     for row in document.rows:
-        if (row.reason and row.cell.compared) or falls_short(row):
+        lacking = f"{row.count} of {row.planned} runs; " if row.lacks_runs or row.earlier else ""
+        if ((row.reason or lacking) and row.cell.compared) or falls_short(row):
             words = [document.name, row.cell.dataset, row.cell.encoder or "", row.cell.block, row.cell.row]
-            short.append(f"{' '.join(word for word in words if word)} ({in_words(row)})")
+            short.append(f"{' '.join(word for word in words if word)} ({lacking}{in_words(row)})")
     differing = [record for record in document.series if str(record.get("verdict", "")).startswith("differs")]
     compared = [record for record in differing if paper_dataset(str(record["dataset"])) is not None]
     return short + [f"{document.name} {record['dataset']} {record['size']} {record['verdict']}" for record in compared]

@@ -28,6 +28,7 @@ from fairview.data.tables.recipe import Recipe
 from fairview.errors import InputError, command, in_one_line
 from fairview.groups import UNKNOWN
 from fairview.manifest import file_sha256, unsealed
+from fairview.propagation.blocks import column_name
 from fairview.propagation.operators import Operator
 
 MANIFEST = "manifest.json"
@@ -87,16 +88,6 @@ class PropagatedFacts(BaseModel):
     notes: tuple[str, ...]
     parts: tuple[Part, ...]
     versions: dict[str, str]
-
-
-def column_name(channel: str, hop: int) -> str:
-    """The column of a channel after some hops.
-
-    Example:
-        >>> column_name("age", 2)
-        'age@2'
-    """
-    return f"{channel}@{hop}"
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ from fairview.atomic import write_atomic
 from fairview.data.tables.read import constant_note
 from fairview.groups import UNKNOWN
 from fairview.manifest import with_hashes
-from fairview.propagation.folder import MANIFEST, Moments, Part, PropagatedFacts, column_name
+from fairview.propagation.blocks import column_name
+from fairview.propagation.folder import MANIFEST, Moments, Part, PropagatedFacts
 
 Reals = npt.NDArray[np.float64]
 

@@ -47,6 +47,7 @@ def reordered(graph: NodeGraph, order: npt.NDArray[np.integer]) -> NodeGraph:
         num_nodes=links.num_nodes,
         directed=links.directed,
         weights=links.weights,
+        kinds=links.kinds,
     )
     return graph.replace(
         features=graph.features[order],

@@ -67,6 +67,7 @@ class Reading(TypedDict, total=False):
     split_seed: int | None
     directed: bool | None
     edge_weight: str | None
+    link_kind: str | None
     drop_unknown: bool
     separator: str | None
     encoding: str
@@ -222,6 +223,7 @@ def _check_reading(nodes: TableSource, edges: TableSource, reading: Reading) -> 
     usual = {name: each.default for name, each in inspect.signature(read_graph).parameters.items()}
     if unknown := [name for name in reading if name not in Reading.__annotations__]:
         raise InputError(f"propagate: no parameter '{unknown[0]}'.{did_you_mean(unknown[0], list(usual))}")
+    check_no_kinds(reading)
     problems = Problems()
     check_settings({**usual, **reading, "nodes": nodes, "edges": edges}, problems)
     given, recipe = reading.get("sensitive"), reading.get("recipe")
@@ -234,6 +236,17 @@ def _check_reading(nodes: TableSource, edges: TableSource, reading: Reading) -> 
     elif isinstance(given, list | tuple) and given:
         reading["sensitive"] = given[0]
     problems.raise_if_any()
+
+
+def check_no_kinds(reading: Reading) -> None:
+    """A folder holds one S X, of all links together."""
+    recipe = reading.get("recipe")
+    column = reading.get("link_kind") or (recipe.link_kind if isinstance(recipe, Recipe) else None)
+    if column is not None:
+        raise InputError(
+            f"link_kind: '{column}', but a propagated folder holds no kinds of links. Leave {option('link_kind')} out, "
+            "or train from the tables themselves."
+        )
 
 
 def _check_folder(folder: Path, inputs: list[Path]) -> None:

@@ -6,7 +6,18 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from fairview.report.documents import Bounds, Count, DocumentPart, GraphRecord, GroupRow, MetricsRow, Number, Text
+from fairview.report.documents import (
+    MOST_ATTRIBUTES,
+    Bounds,
+    Count,
+    DocumentPart,
+    GraphRecord,
+    GroupRow,
+    MetricsRow,
+    ModelRow,
+    Number,
+    Text,
+)
 
 
 class HomophilyRow(DocumentPart):
@@ -155,13 +166,9 @@ class ThresholdsDocument(DocumentPart):
     points: Annotated[list[ThresholdRow], Field(max_length=2000)] = []
 
 
-class ModelAuditDocument(DocumentPart):
-    """The part of audit.json on a model."""
+class ModelGroupsDocument(DocumentPart):
+    """What the audit of a model says by the groups of one sensitive attribute, or of all together."""
 
-    method: Text = ""
-    encoder: Text | None = None
-    group_at_prediction: bool | None = None
-    rows: list[MetricsRow] = []
     keep: list[KeptRow] | None = None
     representations: list[ProbeRow] = []
     theorem2: Theorem2Document | None = None
@@ -170,42 +177,66 @@ class ModelAuditDocument(DocumentPart):
     calibration: list[CalibrationRow] = []
     roc: list[RocRow] = []
     thresholds: ThresholdsDocument | None = None
+
+
+class ModelAuditDocument(ModelGroupsDocument):
+    """The part of audit.json on a model."""
+
+    method: Text = ""
+    encoder: Text | None = None
+    group_at_prediction: bool | None = None
+    rows: list[ModelRow] = []
     notes: list[Text] = []
+    attributes: Annotated[dict[Text, ModelGroupsDocument], Field(max_length=MOST_ATTRIBUTES)] = {}
 
 
-class AuditDocument(DocumentPart):
-    """audit.json, of a graph or of a run."""
+class GraphGroupsDocument(DocumentPart):
+    """What the audit of a graph says of one sensitive attribute, or of all together."""
 
-    kind: Literal["audit"]
-    version: Literal[1]
-    graph: GraphRecord = GraphRecord()
     homophily: Number = None
     homophily_by_group: list[HomophilyRow] = []
-    operator: Text = ""
-    hops: Count | None = None
-    rule: Text = ""
-    level: Number = None
-    permutations: Count | None = None
-    shuffling: Text | None = "exact"
     channels: list[ChannelRow] = []
     probe: list[ProbeRow] = []
-    label_leaks: list[LabelLeakRow] = []
-    label_leak_threshold: Number = None
-    hidden: list[HiddenRow] = []
     undefined: dict[Text, Text] = {}
     notes: list[Text] = []
-    model: ModelAuditDocument | None = None
-
-    @property
-    def sensitive(self) -> str:
-        """What the sensitive attribute is called."""
-        return self.graph.sensitive or "the sensitive attribute"
 
     @model_validator(mode="after")
-    def _fit(self) -> AuditDocument:
+    def _fit(self) -> GraphGroupsDocument:
         lengths = {len(channel.correlation) for channel in self.channels}
         if len(lengths) > 1:
             raise ValueError(
                 f"channels have {sorted(lengths)} correlations; expected one per hop, equally many for all"
             )
         return self
+
+
+class AttributeAudit(GraphGroupsDocument):
+    """One of several sensitive attributes."""
+
+    groups: dict[Text, Count] = {}
+    group_unknown: Count = 0
+    sensitive_channels: list[Text] = []
+
+
+class AuditDocument(GraphGroupsDocument):
+    """audit.json, of a graph or of a run."""
+
+    kind: Literal["audit"]
+    version: Literal[1]
+    graph: GraphRecord = GraphRecord()
+    operator: Text = ""
+    hops: Count | None = None
+    rule: Text = ""
+    level: Number = None
+    permutations: Count | None = None
+    shuffling: Text | None = "exact"
+    label_leaks: list[LabelLeakRow] = []
+    label_leak_threshold: Number = None
+    hidden: list[HiddenRow] = []
+    model: ModelAuditDocument | None = None
+    attributes: Annotated[dict[Text, AttributeAudit], Field(max_length=MOST_ATTRIBUTES)] = {}
+
+    @property
+    def sensitive(self) -> str:
+        """What the sensitive attribute is called."""
+        return self.graph.sensitive or "the sensitive attribute"

@@ -52,7 +52,7 @@ def chart(
     from fairview.report.figures import figures_of
     from fairview.report.figures.figure import CONFIG
 
-    drawn = {each.key: each for each in figures_of(_content(result)) if each.panels}
+    drawn = {each.key: each for each in figures_of(_content(result), parts=False) if each.panels}
     chosen = _chosen(drawn, figure, type(result).__name__)
     panels = [panel.chart.properties(title=panel.title, width=WIDTH) for panel in chosen.panels]
     apart = dict.fromkeys(("color", "fill", "shape", "size", "strokeDash"), "independent")

@@ -13,9 +13,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from fairview.metrics.registry import METRICS
+from fairview.metrics.registry import METRICS, gap_names
 
 LONGEST_TEXT = 500
+MOST_ATTRIBUTES = 100
+_ROUNDING = 1e-9
 _INVISIBLE = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
 )
@@ -135,19 +137,40 @@ class MetricsRow(DocumentPart):
         return self.intervals.get(metric, Bounds()).interval
 
 
-class EvaluationDocument(MetricsRow):
-    """One split of metrics.json."""
+class GroupsRow(MetricsRow):
+    """The gaps between the groups of one sensitive attribute, or between combinations of several's."""
 
-    nodes: Count | None = None
     group_unknown: Count = 0
     groups: list[GroupRow] = []
     pairs: dict[Text, list[PairRow]] = {}
+    left_out: dict[Text, list[Text]] = {}  # by gap, the combinations that are too small for it
 
     @model_validator(mode="after")
-    def _in_range(self) -> EvaluationDocument:
+    def _in_range(self) -> GroupsRow:
         for end in ("low", "high"):
             check_ranges({name: getattr(bounds, end) for name, bounds in self.intervals.items()})
         return self
+
+
+class ModelRow(MetricsRow):
+    """The metrics of a model; of several sensitive attributes the largest gap, and those of each."""
+
+    attributes: Annotated[dict[Text, GroupsRow], Field(max_length=MOST_ATTRIBUTES)] = {}
+
+    @model_validator(mode="after")
+    def _largest(self) -> ModelRow:
+        for gap in gap_names() if self.attributes else ():
+            gaps = [value for row in self.attributes.values() if (value := row.value(gap)) is not None]
+            value = self.value(gap)
+            if value is not None and (not gaps or abs(max(gaps) - value) > _ROUNDING):
+                raise ValueError(f"{gap}: expected the largest gap among its attributes")
+        return self
+
+
+class EvaluationDocument(ModelRow, GroupsRow):
+    """One split of metrics.json."""
+
+    nodes: Count | None = None
 
 
 class EpochLine(DocumentPart):
@@ -167,6 +190,13 @@ class DataRecord(DocumentPart):
     notes: list[Text] = []
 
 
+class KindRecord(DocumentPart):
+    """How much a kind of links counts, and how often it is kept."""
+
+    weight: float
+    keep_probability: float
+
+
 class RunRecord(DocumentPart):
     """run.json: how the run was made."""
 
@@ -181,6 +211,7 @@ class RunRecord(DocumentPart):
     epochs: Count | None = None
     selection_left_out: list[Any] = []
     keep_probability: dict[Text, float] | None = None
+    link_kinds: dict[Text, KindRecord] = {}
     data: DataRecord = DataRecord()
     versions: dict[Text, Text] = {}
     platform: Text = ""
@@ -199,6 +230,7 @@ class GraphRecord(DocumentPart):
     groups: dict[Text, Count] = {}
     group_unknown: Count = 0
     sensitive_channels: list[Text] = []
+    attributes: Annotated[dict[Text, dict[Text, Count]], Field(max_length=MOST_ATTRIBUTES)] = {}  # groups of each
 
 
 class DifferenceRow(Bounds):

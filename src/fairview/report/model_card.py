@@ -22,11 +22,11 @@ from fairview.errors import InputError
 from fairview.files import read_regular
 from fairview.methods.registry import METHODS
 from fairview.metrics.registry import METRICS
-from fairview.report.documents import EvaluationDocument, RateBounds
+from fairview.report.documents import EvaluationDocument, GroupsRow, RateBounds
 from fairview.report.folder import Content, RunDocuments, read_folder
 from fairview.report.page import plain_setting, resource
 from fairview.report.verdict import frame_of, verdict_of
-from fairview.report.words import capitalised, count, metric_name, model_name, number, percent, plural, span
+from fairview.report.words import capitalised, count, listed, metric_name, model_name, number, percent, plural, span
 
 _HUB_METRICS = {"auc": "roc_auc", "f1": "f1", "accuracy": "accuracy"}
 """Metrics that the Hub has a name for."""
@@ -94,7 +94,10 @@ def model_card(content: Content, folder: str = "this folder") -> str:
         data=list(_data(content, run)),
         evaluation=list(_evaluation(test)),
         tested="some" if test is None or test.nodes is None else f"{test.nodes:,}",
-        groups=list(_groups(test)),
+        groups=list(_groups(test)) if test is None or not test.attributes else [],
+        attributes=[]
+        if test is None
+        else [(attribute, list(_gaps(part)), list(_groups(part))) for attribute, part in test.attributes.items()],
         undefined=list(_lacking(test)),
         folder=Markup("run") if tuning is not None else Markup("."),
         settings=list(_settings(content, run)),
@@ -171,7 +174,8 @@ def _metadata(content: Content, run: RunDocuments, name: str) -> dict[str, Any]:
 def _group_words(content: Content, run: RunDocuments) -> str:
     entry = METHODS.get(run.record.method) if run.record else None
     chosen = content.tuning.chosen if content.tuning else None
-    if chosen.group_at_prediction if chosen else entry is not None and entry.group_at_prediction:
+    told = run.record is not None and run.record.group_at_prediction
+    if chosen.group_at_prediction if chosen else told or (entry is not None and entry.group_at_prediction):
         return "It needs each node's sensitive group when it predicts. In many places that is not allowed."
     return "" if entry is None and chosen is None else "It does not need the sensitive group of a node to predict."
 
@@ -206,7 +210,15 @@ def _lacking(test: EvaluationDocument | None) -> Iterator[str]:
         yield from (f"The {metric_name(m)} has no interval: {why}." for m, why in without.items())
 
 
-def _groups(test: EvaluationDocument | None) -> Iterator[tuple[str, ...]]:
+def _gaps(row: GroupsRow) -> Iterator[tuple[str, str, str]]:
+    """Of one of several sensitive attributes, with the combinations that a gap leaves out."""
+    for metric in (metric for metric in METRICS if metric in row.metrics):
+        left_out = row.left_out.get(metric)
+        without = f", without {listed(left_out, 60)} (too few tested nodes)" if left_out else ""
+        yield f"{metric_name(metric)}{without}", number(row.value(metric)), span(row.interval(metric))
+
+
+def _groups(test: GroupsRow | None) -> Iterator[tuple[str, ...]]:
     for row in test.groups[:50] if test is not None else ():
         rates = (row.selection_rate, row.true_positive_rate, row.false_positive_rate)
         yield row.group, f"{row.nodes:,}", count(row.positives), *map(_rate, rates)

@@ -19,7 +19,9 @@ import jinja2
 from markupsafe import Markup
 
 from fairview._version import __version__
+from fairview.leakage.sentences import reasons
 from fairview.optional import require
+from fairview.report.attributes import attribute_names
 from fairview.report.documents import RunRecord, visible
 from fairview.report.figures import NEEDS, Figure
 from fairview.report.figures.figure import FigureTable
@@ -57,6 +59,7 @@ def page(content: Content, figures: list[Figure]) -> str:
         steps=lambda slider: Markup(inert_json([asdict(step) for step in slider.steps])),  # noqa: S704 (no `<` in it)
         version=__version__,
         compared=content.comparison is not None,
+        several=attribute_names(content),
         is_number=_is_number,
     )
 
@@ -126,6 +129,8 @@ def _data(content: Content, record: RunRecord | None) -> Iterator[tuple[str, str
         yield "nodes", count(graph.nodes)
         yield "edges", count(graph.edges)
         yield "sensitive attribute", graph.sensitive or "unknown"
+        for attribute, groups in graph.attributes.items():
+            yield f"groups of {attribute}", listed([f"{name} {size:,}" for name, size in groups.items()], 50)
         yield from ((f"group {name}", plural(size, "node")) for name, size in list(graph.groups.items())[:50])
         if graph.sensitive_channels:
             yield "sensitive channels among the features", listed(graph.sensitive_channels, 12)
@@ -177,7 +182,10 @@ def _notes(content: Content) -> list[str]:
     ]
     if audit is not None:
         notes += [*audit.notes, *(audit.model.notes if audit.model else [])]
-        notes += [f"{name} is undefined: {reason}." for name, reason in audit.undefined.items()]
+        notes += [f"{name} is undefined: {reason}." for name, reason in reasons(audit.model_dump()).items()]
+        for attribute, part in audit.attributes.items():
+            notes += [f"{attribute}: {note}" for note in part.notes]
+            notes += [f"{attribute}: {name} is undefined: {reason}." for name, reason in part.undefined.items()]
     if run is not None and run.test is not None:
         test = run.test
         lacking = {metric: why for metric, why in test.without_interval.items() if metric not in test.undefined}

@@ -6,6 +6,7 @@ Each chart is a pure function of a document of `fairview paper`.
 from __future__ import annotations
 
 import base64
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,10 @@ from fairview.atomic import write_atomic
 from fairview.metrics.registry import METRICS
 from fairview.optional import require
 from fairview.paper.artefacts import ArtefactResult
-from fairview.paper.cells import CellResult
+from fairview.paper.cells import CellResult, change
 from fairview.paper.pages import PageTable, tables
+from fairview.paper.table3 import LOWEST_LOSS, NO_TIME
+from fairview.paper.table4 import ONE_SWITCH
 from fairview.report.figures import NEEDS
 from fairview.study.statistics import GAPS
 
@@ -26,9 +29,15 @@ if TYPE_CHECKING:
 else:
     alt = require("altair", *NEEDS)
 
-from fairview.report.figures.charts import chart_of
+from fairview.report.figures.charts import NEUTRAL, Series, chart_of
 
 WIDTH, HEIGHT = 300, 220
+
+PRINTED = "FairVGNN, in the paper"
+GAP_ROWS = {LOWEST_LOSS: "plain, lowest loss", "vanilla": "plain, same rule as FairVGNN", "fairvgnn": "FairVGNN"}
+"""The rows of Table 3 that its chart has, and what it calls them."""
+
+_GAP_NAMES = [METRICS[metric].short for metric in GAPS]
 
 Chart = alt.FacetChart | alt.HConcatChart
 
@@ -44,7 +53,15 @@ def charts(document: ArtefactResult) -> dict[str, Chart]:
         return {"fig3": _bars(rows)}
     if document.name == "fig4" and rows:
         return {"fig4": _thresholds(rows)}
+    if document.name == "table3" and (gaps := _gaps(rows)):
+        return {"table3": gaps}
+    if document.name in BASES and (changes := _changes(rows, BASES[document.name])):
+        return {document.name: changes}
     return {"fig5": _correlations(series)} if document.name == "fig5" and series else {}
+
+
+BASES = {"table4": "full", "table6": "adaptive"}
+"""The row that the others of a setting are set against."""
 
 
 def write_charts(document: ArtefactResult, folder: Path) -> list[Path]:
@@ -86,6 +103,72 @@ def write_page(documents: Mapping[str, ArtefactResult], checks: PageTable, folde
 # --- charts -----------------------------------------------------------------------------------------------------------
 
 
+def _gaps(rows: Sequence[CellResult]) -> Chart | None:
+    """A panel per dataset and gap: the plain models, FairVGNN and what the paper prints of it, encoder by encoder."""
+    records = []
+    for row in rows:
+        name = GAP_ROWS.get(row.cell.row)
+        if name is None or not row.known or row.cell.dataset == NO_TIME:
+            continue
+        records += [record | {"series": name} for record in _means(row, GAPS)]
+        if row.cell.row == "fairvgnn":
+            records += [record | {"series": PRINTED} for record in _printed(row, GAPS)]
+    if not records:
+        return None
+    names = [name for name in (*GAP_ROWS.values(), PRINTED) if any(record["series"] == name for record in records)]
+    series = Series(names)
+    base = chart_of(records).encode(
+        x=alt.X("encoder:N", title=None, axis=alt.Axis(labelAngle=0)), xOffset=alt.XOffset("series:N", sort=names)
+    )
+    points = base.mark_point(filled=True, size=50).encode(
+        y=alt.Y("mean:Q", title="percent"), color=series.color(), shape=series.shape()
+    )
+    spread = base.mark_rule().encode(y="low:Q", y2="high:Q", color=series.color())
+    panel = alt.layer(spread, points).properties(width=170, height=150)
+    datasets = list(dict.fromkeys(record["dataset"] for record in records))
+    facet: Chart = panel.facet(
+        row=alt.Row("metric:N", title=None, sort=_GAP_NAMES), column=alt.Column("dataset:N", title=None, sort=datasets)
+    ).resolve_scale(y="independent")
+    return facet
+
+
+def _changes(rows: Sequence[CellResult], base: str) -> Chart | None:
+    """A panel per gap: for each setting what another row has more than the base, with the interval."""
+    settings: dict[tuple[str, str | None], dict[str, CellResult]] = {}
+    for row in rows:
+        if row.known and row.cell.block in ("", ONE_SWITCH):
+            settings.setdefault((row.cell.dataset, row.cell.encoder), {})[row.cell.row] = row
+    records, names = [], []
+    for (dataset, encoder), of_setting in settings.items():
+        for name, row in of_setting.items():
+            if base not in of_setting or name == base:
+                continue
+            names.append(name)
+            for metric in GAPS:
+                more = change(row, of_setting[base], metric)
+                if (mean := more.value("mean")) is not None:
+                    ends = [100 * (mean if end is None else end) for end in (more.low, more.high)]
+                    numbers = {"mean": 100 * mean, "low": ends[0], "high": ends[1], "zero": 0.0}
+                    where = {"setting": f"{dataset} {encoder}", "series": name, "metric": METRICS[metric].short}
+                    records.append(where | numbers)
+    if not records:
+        return None
+    series = Series(list(dict.fromkeys(names)))
+    chart = chart_of(records)
+    data = chart.encode(y=alt.Y("setting:N", title=None, sort=None), yOffset="series:N")
+    points = data.mark_point(filled=True, size=50).encode(
+        x=alt.X("mean:Q", title=f"points of gap more than {base}"), color=series.color(), shape=series.shape()
+    )
+    spread = data.mark_rule().encode(x="low:Q", x2="high:Q", color=series.color())
+    zero = chart.mark_rule(color=NEUTRAL).encode(x="zero:Q")
+    height = 40 * len({record["setting"] for record in records})
+    return (
+        alt.layer(zero, spread, points)
+        .properties(width=WIDTH, height=height)
+        .facet(column=alt.Column("metric:N", title=None, sort=_GAP_NAMES))
+    )
+
+
 def _masked_channels(rows: Sequence[CellResult]) -> Chart:
     """Utility and gaps against the |correlation| of the masked channel; a dashed line where nothing is masked."""
     records = [
@@ -111,11 +194,13 @@ def _bars(rows: Sequence[CellResult]) -> Chart:
 
 
 def _thresholds(rows: Sequence[CellResult]) -> Chart:
-    """Each metric against the threshold."""
+    """Each metric against the threshold, where there are several."""
+    known = [row for row in rows if "threshold" in row.cell.facts and row.known]
+    several = Counter((row.cell.dataset, row.cell.encoder) for row in known)
     records = [
         record | {"threshold": row.cell.facts["threshold"]}
-        for row in rows
-        if "threshold" in row.cell.facts
+        for row in known
+        if several[row.cell.dataset, row.cell.encoder] > 1
         for record in _means(row, ("auc", "f1", *GAPS))
     ]
     base = chart_of(records).encode(
@@ -148,8 +233,20 @@ def _means(row: CellResult, metrics: Sequence[str]) -> list[dict[str, Any]]:
         mean, std = row.mean(metric), row.std(metric) or 0.0
         if mean is not None:
             named = {"dataset": cell.dataset, "encoder": cell.encoder, "row": cell.row, "block": cell.block}
-            numbers = {"mean": mean, "low": mean - std, "high": mean + std}
+            numbers = {"mean": mean, "low": max(0.0, mean - std), "high": mean + std}
             records.append(named | {"metric": METRICS[metric].short} | numbers)
+    return records
+
+
+def _printed(row: CellResult, metrics: Sequence[str]) -> list[dict[str, Any]]:
+    """The same for what the paper prints."""
+    records = []
+    for metric in metrics:
+        number = (row.cell.printed or {}).get(metric)
+        if number is not None:
+            std = number.std or 0.0
+            named = {"dataset": row.cell.dataset, "encoder": row.cell.encoder, "metric": METRICS[metric].short}
+            records.append(named | {"mean": number.mean, "low": max(0.0, number.mean - std), "high": number.mean + std})
     return records
 
 

@@ -16,6 +16,7 @@ from fairview.report.documents import (
     EvaluationDocument,
     GraphRecord,
     MetricsRow,
+    ModelRow,
     Number,
     Share,
     Text,
@@ -48,6 +49,7 @@ class LimitRow(DocumentPart):
 
     gap: Text
     limit: Share
+    attribute: Text | None = None  # of several, whose groups are compared
     estimate: Number = None
     upper_bound: Number = None
     p_value: Number = None
@@ -119,7 +121,7 @@ class YardstickRow(DocumentPart):
     name: Text
     label: Text = ""
     metrics: MetricsRow = MetricsRow()
-    test: MetricsRow | None = None
+    test: ModelRow | None = None
 
 
 class ChoiceRow(DocumentPart):

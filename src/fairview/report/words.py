@@ -10,7 +10,7 @@ from fairview.methods.registry import METHODS
 from fairview.metrics.registry import METRICS
 from fairview.report.documents import Bounds, visible
 
-_ENCODER_NAMES = {"gcn": "GCN", "gin": "GIN", "sage": "GraphSAGE", "mlp": "MLP"}
+_ENCODER_NAMES = {"gcn": "GCN", "gin": "GIN", "sage": "GraphSAGE", "sign": "SIGN", "mlp": "MLP"}
 UNDEFINED = "undefined"
 
 

@@ -241,6 +241,7 @@ def describe_run(
         "notes": list(getattr(model, "notes_", ())),
         "threshold": model.threshold_,
         "keep_probability": getattr(model, "keep_probability_", None) if isinstance(model, _OF_NETWORKS) else None,
+        **_kinds_facts(model),
         "threads": model.thread_count(graph) if isinstance(model, _OF_NETWORKS) else None,
         "data": {
             "source": graph.provenance.source,
@@ -254,6 +255,15 @@ def describe_run(
         "platform": platform.platform(),
         "machine": {name: describe_machine()[name] for name in ("processor", "cpu_capability")},
     }
+
+
+def _kinds_facts(model: Estimator) -> dict[str, Any]:
+    """What became of each kind of links, of a model that weighs them."""
+    weights = getattr(model, "link_weight_", None) if isinstance(model, _OF_NETWORKS) else None
+    if not weights:
+        return {}
+    kept = model.link_keep_probability_  # type: ignore[attr-defined]
+    return {"link_kinds": {name: {"weight": w, "keep_probability": kept[name]} for name, w in weights.items()}}
 
 
 def _folder_facts(graph: NodeGraph, whole: Propagated | None) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from fairview.optional import require
 from fairview.propagation.folder import MANIFEST
 from fairview.propagation.operators import Operator
 from fairview.propagation.stages import Stages
-from fairview.propagation.tables import MOST_HOPS, WORK, Reading, as_operator
+from fairview.propagation.tables import MOST_HOPS, WORK, Reading, as_operator, check_no_kinds
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -72,6 +72,7 @@ def propagate(
 
     chosen = as_operator(operator)
     require_whole(hops, "hops", least=0, most=MOST_HOPS)
+    check_no_kinds(reading)
     tables = SparkTable.of(nodes, "nodes"), SparkTable.of(edges, "edges")
     with case_sensitive(nodes.sparkSession):
         return _propagated(tables, nodes.sparkSession, chosen, hops, folder, checkpoints, reading)

@@ -25,7 +25,7 @@ from fairview.methods.estimator import Estimator
 from fairview.methods.model_files import load_model, model_content
 from fairview.methods.registry import needs_group
 from fairview.optional import require
-from fairview.propagation.folder import column_name
+from fairview.propagation.blocks import column_name
 from fairview.propagation.operators import Operator
 from fairview.propagation.tables import as_operator
 from fairview.spark.frames import METADATA
@@ -43,8 +43,8 @@ def predict(model: Estimator | str | Path, frame: DataFrame, *, operator: str | 
     The model travels to the workers as the content of its files, which name no code; fairview must be installed there.
 
     Args:
-        model: fitted, with an encoder of one layer (gcn, gin, mlp) or without links (logistic regression and the like);
-            or the folder of one.
+        model: fitted, with an encoder of one layer (gcn, gin, sign, mlp) or without links (logistic regression and the
+            like); or the folder of one.
         frame: id and CHANNEL@HOP for each channel of the model; sensitive, if the model needs the group.
         operator: that the rows were propagated with; by default what `propagate` noted in the metadata of the ids.
 

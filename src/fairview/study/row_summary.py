@@ -68,7 +68,7 @@ def summarise_rows(rows: Mapping[Any, Outcomes]) -> tuple[list[dict[str, Any]], 
                 "runs": len(runs[row]),
                 "failed": sum(result.failed is not None for _, result in rows[row]),
                 "settings": dict(row.settings),
-                "group_at_prediction": row.entry.group_at_prediction,
+                "group_at_prediction": row.entry.group_at_prediction or bool(row.settings.get("group_at_prediction")),
                 **{part: {n: each.value(part) for n, each in estimates[row].items()} for part in _PARTS},
                 "undefined": {
                     n: each.mean.reason for n, each in estimates[row].items() if isinstance(each.mean, Undefined)

@@ -83,6 +83,32 @@ def difference(runs: Sequence[RunMetrics], reference: Sequence[RunMetrics], metr
     return _cut(whole, -1.0, 1.0)
 
 
+def unpaired_difference(one: Estimate, n_one: int, other: Estimate, n_other: int) -> Estimate:
+    """Mean and Welch's interval of `one` minus `other`, of which only means and deviations are at hand; cut at -1, 1.
+
+    Args:
+        one: its `std` has ddof 0, as everywhere.
+        n_one: how many runs it is of.
+        other: what is taken away.
+        n_other: how many runs that is of.
+
+    Example:
+        >>> change = unpaired_difference(Estimate(0.5, 0.1), 5, Estimate(0.2, 0.1), 5)
+        >>> change.mean, round(change.low, 3), round(change.high, 3)
+        (0.3, 0.137, 0.463)
+    """
+    if isinstance(one.mean, Undefined) or isinstance(other.mean, Undefined):
+        return Estimate(one.mean if isinstance(one.mean, Undefined) else other.mean)
+    mean = _round(one.mean - other.mean)
+    parts = [((each.std or 0.0) ** 2 / (n - 1), n - 1) for each, n in ((one, n_one), (other, n_other)) if n > 1]
+    variance = sum(part for part, _ in parts)
+    if len(parts) < 2 or variance < _EQUAL**2:
+        return Estimate(mean)
+    freedom = variance**2 / sum(part**2 / degrees for part, degrees in parts)
+    half = float(stats.t.ppf((1 + LEVEL) / 2, freedom)) * math.sqrt(variance)
+    return _cut(Estimate(mean, None, mean - half, mean + half), -1.0, 1.0)
+
+
 def t_interval(values: npt.ArrayLike, *, level: float = LEVEL) -> tuple[float, float] | None:
     """mean ± t s/√n with n - 1 degrees of freedom and s with ddof 1; None for a single value.
 

@@ -18,13 +18,14 @@ certify a limit by race: `Holdout.by` leaves out what an attribute does not know
 from __future__ import annotations
 
 import math
+import shlex
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from fairview.data.graph import NodeGraph
-from fairview.errors import InputError, Problems
+from fairview.errors import InputError, Problems, flag, placeholder
 from fairview.groups import UNKNOWN
 from fairview.methods.contract import grouped_nodes
 from fairview.metrics.gap_test import Sample
@@ -73,7 +74,7 @@ class Holdout:
             graph, design = (each.with_attributes([each.crossed]) for each in (graph, design))
         known = graph.sensitive != UNKNOWN
         rows = {
-            name: each[known[each]] for name in ("everybody", "labelled", "unseen") if len(each := getattr(self, name))
+            name: each[known[each]] for name in ("everybody", "labelled", "unseen") for each in [getattr(self, name)]
         }
         return replace(self, graph=graph, design=design, **rows)
 
@@ -152,13 +153,16 @@ def hold_out(graph: NodeGraph, *, seed: int) -> Holdout:
     )
 
 
-def check_certifiable(holdout: Holdout, limits: tuple[Limit, ...], level: float) -> None:
+def check_certifiable(
+    holdout: Holdout, limits: tuple[Limit, ...], *, level: float = 0.05, population: str = "new"
+) -> None:
     """Both labels need nodes that rank, and every group needs nodes that certify each limit.
 
     Args:
         holdout: the division of the nodes.
         limits: what is asked for.
         level: δ of the tests.
+        population: that they speak of.
     """
     labels = np.unique(holdout.graph.labels[holdout.tuning])
     if len(labels) < 2:
@@ -171,7 +175,7 @@ def check_certifiable(holdout: Holdout, limits: tuple[Limit, ...], level: float)
             _check_each_group(holdout, limit)
     by_attribute = [limit for limit in limits if limit.attribute is not None]
     if by_attribute:
-        _check_each_combination(holdout, by_attribute, level)
+        _check_each_combination(holdout, by_attribute, level, population)
 
 
 def _check_each_group(holdout: Holdout, limit: Limit) -> None:
@@ -194,28 +198,36 @@ def _certifying_sizes(holdout: Holdout, label: int | None) -> dict[str, int]:
     return {name: size for (name, all_of), size in zip(graph.group_sizes.items(), found, strict=True) if all_of}
 
 
-def _check_each_combination(holdout: Holdout, limits: list[Limit], level: float) -> None:
+def _check_each_combination(holdout: Holdout, limits: list[Limit], level: float, population: str) -> None:
     """With several attributes groups multiply, and the smallest decides: all that are too small are told beforehand."""
     problems = Problems()
     graph = holdout.graph
     views = {name: holdout.by(name) for name in dict.fromkeys(limit.attribute for limit in limits)}
     for limit in limits:
-        least = fewest_nodes(limit.limit, level)
         for label in CONDITIONS[limit.gap]:
+            finite = population == "graph" and label is None  # a few may be nearly all of them
+            least = 1 if finite else fewest_nodes(limit.limit, level)
             for name, size in _certifying_sizes(views[limit.attribute], label).items():
                 if size >= least:
                     continue
                 nodes = f"{size:,} node{'s' if size != 1 else ''}{_WHICH[label]}" if size else f"no node{_WHICH[label]}"
                 asked = "" if limit.limit is None else f" of {100 * limit.limit:g} points"
                 remedy = "merge groups"
-                if limit.attribute == graph.sensitive_name:
-                    alone = ", ".join(f"'{each.name}': {limit.limit or 0.05:g}" for each in graph.attributes)
-                    remedy += f", or set limits for each attribute, without their combinations: max_gap={{{alone}}}"
+                if limit.attribute == graph.sensitive_name and limit.limit is not None:
+                    remedy += f", or set limits for each attribute, without their combinations: {_alone(graph, limit)}"
                 problems.add(
                     f"tune: {nodes} of '{name}' can certify the {limit.words}, and a limit{asked} needs at least "
                     f"{least:,}, whatever the model. Give the val split more of them, {remedy}."
                 )
     problems.raise_if_any()
+
+
+def _alone(graph: NodeGraph, limit: Limit) -> str:
+    limits = {each.name: limit.limit for each in graph.attributes}
+    return placeholder(
+        python=f"max_gap={limits}",
+        command_line=" ".join(f"{flag('max_gap')} {shlex.quote(f'{name}={value}')}" for name, value in limits.items()),
+    )
 
 
 def fewest_nodes(limit: float | None, level: float) -> int:

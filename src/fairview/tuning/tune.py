@@ -136,7 +136,7 @@ def tune(
     graph, split_notes = with_default_split(graph)
     check_graph(graph, population, limits)
     holdout = hold_out(graph, seed=seed)
-    check_certifiable(holdout, limits, 1 - confidence)
+    check_certifiable(holdout, limits, level=1 - confidence, population=population)
     asked = {
         "limits": [limit.to_dict() for limit in limits if limit.limit is not None],
         **by_attribute(limits),

@@ -12,7 +12,7 @@ from fairview.data.splits import with_default_split
 from fairview.data.summary import describe_graph
 from fairview.report.documents import GraphRecord
 
-_COUNTED = ("nodes", "edges", "sensitive", "groups", "group_unknown", "sensitive_channels")
+_COUNTED = ("nodes", "edges", "sensitive", "groups", "group_unknown", "sensitive_channels", "attributes")
 
 
 def against_graph(told: Any, graph: NodeGraph, name: str, what: str) -> Iterator[str]:

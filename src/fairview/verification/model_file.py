@@ -42,6 +42,8 @@ def against_record(folder: Path, model: Estimator) -> Iterator[str]:
     kept = record.get("keep_probability")
     if kept is not None and isinstance(model, NetworkMethod) and not _close(kept, model.keep_probability_):
         yield "run.json: 'keep_probability' is not what the model gives."
+    if not _same_kinds(record.get("link_kinds") or {}, model):
+        yield "run.json: 'link_kinds' is not what the model gives."
     lines = read_regular(folder / "history.jsonl").splitlines()
     epochs = [json.loads(line)["epoch"] for line in lines if line.strip()]
     if record.get("epochs") != len(epochs):
@@ -73,9 +75,17 @@ def _close(told: Any, again: Mapping[str, float]) -> bool:
     return same_names and np.allclose(list(told.values()), list(again.values()), rtol=0, atol=_CLOSE)
 
 
+def _same_kinds(told: Mapping[str, Any], model: Estimator) -> bool:
+    weights: Mapping[str, float] = getattr(model, "link_weight_", {})
+    kept: Mapping[str, float] = getattr(model, "link_keep_probability_", {})
+    both = (("weight", weights), ("keep_probability", kept))
+    return all(_close({kind: each.get(name) for kind, each in told.items()}, values) for name, values in both)
+
+
 def against_graph(model: Estimator, graph: NodeGraph) -> Iterator[str]:
     """Where the model's facts are not those of its graph; what a model of version 0.1.0 does not say is passed over."""
-    told, again = model.facts(), Facts.of(graph, model.facts().channels)
+    told = model.facts()
+    again = (model.facts_of if isinstance(model, NetworkMethod) else Facts.of)(graph, told.channels)
     for name in Facts.model_fields:
         one, other = getattr(told, name), getattr(again, name)
         if isinstance(one, Recipe) and isinstance(other, Recipe):

@@ -11,7 +11,8 @@ import polars as pl
 from fairview.errors import in_one_line, quoted, some
 from fairview.manifest import mismatches
 from fairview.progress import track
-from fairview.propagation.folder import MANIFEST, Moments, Propagated, column_name, open_propagated
+from fairview.propagation.blocks import column_name
+from fairview.propagation.folder import MANIFEST, Moments, Propagated, open_propagated
 from fairview.propagation.folder_writing import RunningMoments
 from fairview.verification.findings import Findings
 

@@ -20,7 +20,8 @@ _Given = ParamSpec("_Given")
 _Returned = TypeVar("_Returned")
 
 _ALLOWED = {"scaling": get_args(ScalingKind), "scale_on": ("all", "train"), "missing": get_args(Missing)}
-_NAMES = ("label", "id", "source", "target", "split", "edge_weight", "separator", "encoding", "name")
+_COLUMNS = ("label", "id", "source", "target", "split", "edge_weight", "link_kind")
+_NAMES = (*_COLUMNS, "separator", "encoding", "name")
 _LISTS = ("features", "drop", "categorical", "unscaled", "missing_values", "unlabelled")
 _SWITCHES = ("sensitive_as_feature", "similarity_with_sensitive", "directed", "drop_unknown")
 _DECIDED = {  # by a recipe -> what it is when the caller left it alone
@@ -68,13 +69,15 @@ def check_settings(arguments: dict[str, Any], problems: Problems) -> None:
         if given:
             problems.add(f"recipe: it decides on {quoted(given, limit=20)} already; leave these options out.")
         _check_context(arguments, problems)
-        if arguments["edge_weight"] not in (None, arguments["recipe"].edge_weight):
-            problems.add(_other_weights(arguments["edge_weight"], arguments["recipe"].edge_weight))
+        for name, what in (("edge_weight", "weights"), ("link_kind", "kinds")):
+            if arguments[name] not in (None, known := getattr(recipe, name)):
+                problems.add(_another_column(name, what, arguments[name], known))
         return
     if any(arguments[name] is not None for name in _CONTEXT):
         problems.add("context: known nodes stand around new ones, which need the recipe of the model: pass recipe.")
-    if arguments["edge_weight"] is not None and arguments["edges"] is None:
-        problems.add(f"edge_weight: there is no table of edges with the column; pass {option('edges')}.")
+    for name in ("edge_weight", "link_kind"):
+        if arguments[name] is not None and arguments["edges"] is None:
+            problems.add(f"{name}: there is no table of edges with the column; pass {option('edges')}.")
     if arguments["scale_on"] == "train" and arguments["split"] is None and arguments["split_seed"] is None:
         problems.add(f"scaling on the train nodes needs a split: pass {option('split')} or {option('split_seed', 0)}.")
     if arguments["sensitive_as_feature"] and arguments["sensitive"] is None:
@@ -143,9 +146,9 @@ def _by_column(groups: Mapping[str, Any]) -> bool:
     return all(isinstance(names, Mapping) for names in groups.values())
 
 
-def _other_weights(given: str, known: str | None) -> str:
-    fitted = "without weights" if known is None else f"with the weights in '{known}'"
-    return f"edge_weight: '{given}', but the model's links were read {fitted}. Leave {option('edge_weight')} out."
+def _another_column(name: str, what: str, given: str, known: str | None) -> str:
+    fitted = f"without {what}" if known is None else f"with the {what} in '{known}'"
+    return f"{name}: '{given}', but the model's links were read {fitted}. Leave {option(name)} out."
 
 
 def _is_given(value: Any, usual: object) -> bool:

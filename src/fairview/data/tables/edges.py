@@ -17,20 +17,23 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from fairview.data.link_kinds import LinkKinds
 from fairview.data.tables.cells import Table, TableSource, decode, parse_csv, read_file, read_table, usual_separator
 from fairview.data.tables.columns import Place, as_texts, places, whole_texts
+from fairview.data.tables.kind_column import read_kinds
 from fairview.data.tables.weight_column import read_weights
-from fairview.errors import InputError, option, quoted
+from fairview.errors import InputError, Problems, option, quoted
 from fairview.progress import track
 from fairview.remedies import remedies
 
 
 class Pairs(NamedTuple):
-    """Node numbers of both ends of each edge, and its weight if a column has it."""
+    """Node numbers of both ends of each edge, and its weight and kind if columns have them."""
 
     first: npt.NDArray[np.int64]
     second: npt.NDArray[np.int64]
     weights: npt.NDArray[np.float64] | None = None
+    kinds: LinkKinds | None = None
 
 
 _INTEGERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)  # all below 2**63
@@ -93,20 +96,29 @@ def match_nodes(
     *,
     ends: tuple[str, str],
     edge_weight: str | None = None,
+    link_kind: str | None = None,
+    known_kinds: Sequence[str] | None = None,
     drop_unknown: bool = False,
 ) -> tuple[Pairs, list[str]]:
-    """Node numbers of both ends of each edge, whose columns are `ends`, the weights in `edge_weight`, and notes.
+    """Node numbers of both ends of each edge, whose columns are `ends`, and notes.
 
-    `ids` are those of all nodes, `nodes` the names of their tables.
+    Weights are in the column `edge_weight`, kinds in `link_kind`; of an earlier table, these are `known_kinds`. `ids`
+    are those of all nodes, `nodes` the names of their tables.
 
     Raises:
-        InputError: a column or an end is missing, a weight is no weight, or an id is not among the nodes and
-            `drop_unknown` is off.
+        InputError: a column or an end is missing, a weight is no weight, a kind is none of the known ones, or an id is
+            not among the nodes and `drop_unknown` is off.
     """
     first, second = ends
-    weights = None if edge_weight is None else read_weights(table, edge_weight, ends=ends)
+    weights = kinds = None
+    problems = Problems()
+    with problems.collecting():
+        weights = None if edge_weight is None else read_weights(table, edge_weight, ends=ends)
+    with problems.collecting():
+        kinds = None if link_kind is None else read_kinds(table, link_kind, ends=ends, known=known_kinds)
+    problems.raise_if_any()
     notes = [] if len(table) else [f"{table.name}: no edges"]
-    ignored = [column for column in table.columns if column not in (first, second, edge_weight)]
+    ignored = [column for column in table.columns if column not in (first, second, edge_weight, link_kind)]
     if ignored:
         notes.append(f"{table.name}: columns {quoted(ignored)} ignored; '{first}' and '{second}' are the ends")
     given = [_end_ids(table, column, ids) for column in ends]
@@ -127,8 +139,9 @@ def match_nodes(
             )
         )
     both = ~unknown
-    kept = None if weights is None else weights[both.to_numpy()]
-    return Pairs(rows[0].filter(both).to_numpy(), rows[1].filter(both).to_numpy(), kept), notes
+    kept = both.to_numpy()
+    weights, kinds = None if weights is None else weights[kept], None if kinds is None else kinds.at(kept)
+    return Pairs(rows[0].filter(both).to_numpy(), rows[1].filter(both).to_numpy(), weights, kinds), notes
 
 
 def without_strangers(

@@ -56,22 +56,23 @@ def similar(recipe: Recipe, x: Matrix, directed: bool, name: str, notes: list[st
 def linked(
     pairs: Pairs | None, keep: npt.NDArray[np.bool_], ids: Sequence[str] | None, directed: bool, notes: list[str]
 ) -> Adjacency:
-    """Links of the edge table between the nodes that stay; `ids` are for messages about weights."""
+    """Links of the edge table between the nodes that stay; `ids` are for messages about weights and kinds."""
     nothing = np.empty(0, dtype=np.int64)
-    first, second, weights = pairs if pairs is not None else (nothing, nothing, None)
+    first, second, weights, kinds = pairs if pairs is not None else Pairs(nothing, nothing)
     number = np.cumsum(keep) - 1  # of a row after the dropping
     both = keep[first] & keep[second]
     if not both.all():
         notes.append(f"{int((~both).sum()):,} edges dropped with the nodes at their ends")
     names = None
-    if weights is not None:
-        weights, names = weights[both], list(compress(ids or map(str, range(len(keep))), keep))
+    if weights is not None or kinds is not None:
+        names = list(compress(ids or map(str, range(len(keep))), keep))
     adjacency, counts = Adjacency.from_pairs(
         number[first[both]],
         number[second[both]],
         num_nodes=int(keep.sum()),
         directed=directed,
-        weights=weights,
+        weights=None if weights is None else weights[both],
+        kinds=None if kinds is None else kinds.at(both),
         names=names,
     )
     notes += counts.notes(directed=directed)

@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from fairview.data.link_kinds import LinkKinds
 from fairview.data.tables.cells import Table, TableSource, read_table
 from fairview.data.tables.columns import ColumnReader, Place
 from fairview.data.tables.edges import Pairs, end_columns, match_nodes, read_edge_table
@@ -77,12 +78,14 @@ class Tables:
         self,
         ends: tuple[Ends | None, Ends | None],
         edge_weight: str | None = None,
+        link_kind: str | None = None,
         *,
+        known_kinds: Sequence[str] | None = None,
         drop_unknown: bool,
         notes: list[str],
         problems: Problems,
     ) -> Pairs | None:
-        """Node numbers of both ends of each edge, and weights; None without edges, or when they are the problem."""
+        """Ends, weights and kinds of all edges; None without edges, or when they are the problem."""
         if self.ids is None and self.id_column is not None:
             return None
         ids = self.ids if self.ids is not None else tuple(map(str, range(len(self.nodes))))
@@ -93,8 +96,9 @@ class Tables:
                 continue
             with problems.collecting():
                 pairs, more = match_nodes(
-                    table, ids, names, ends=columns, edge_weight=edge_weight, drop_unknown=drop_unknown
-                )
+                    table, ids, names, ends=columns, edge_weight=edge_weight, link_kind=link_kind,
+                    known_kinds=known_kinds, drop_unknown=drop_unknown,
+                )  # fmt: skip
                 notes += more
                 found.append(pairs)
         if len(found) < 2:
@@ -107,8 +111,11 @@ class Tables:
 def _joined(new: Pairs, known: Pairs, *, ids: Sequence[str]) -> Pairs:
     """The edges of both tables; an edge that has a weight in each would get their sum, so it is refused."""
     first, second = np.concatenate([new.first, known.first]), np.concatenate([new.second, known.second])
+    kinds = None
+    if new.kinds is not None and known.kinds is not None:  # both under the names that the model knows
+        kinds = LinkKinds(new.kinds.names, np.concatenate([new.kinds.codes, known.kinds.codes]))
     if new.weights is None or known.weights is None:
-        return Pairs(first, second)
+        return Pairs(first, second, None, kinds)
     keys = [np.minimum(p.first, p.second) * len(ids) + np.maximum(p.first, p.second) for p in (new, known)]
     twice = np.intersect1d(keys[0], keys[1])
     if len(twice):
@@ -117,7 +124,7 @@ def _joined(new: Pairs, known: Pairs, *, ids: Sequence[str]) -> Pairs:
             f"context_edges: {len(twice):,} links have a weight in both tables of edges ({quoted(examples)}). Leave "
             "them out of one."
         )
-    return Pairs(first, second, np.concatenate([new.weights, known.weights]))
+    return Pairs(first, second, np.concatenate([new.weights, known.weights]), kinds)
 
 
 def open_tables(

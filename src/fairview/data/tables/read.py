@@ -67,6 +67,7 @@ def read_graph(
     similarity_with_sensitive: bool = False,
     directed: bool | None = None,
     edge_weight: str | None = None,
+    link_kind: str | None = None,
     drop_unknown: bool = False,
     separator: str | None = None,
     encoding: str = "utf-8",
@@ -112,6 +113,8 @@ def read_graph(
         similarity_with_sensitive: let the sensitive channels take part in that.
         directed: keep edges as given instead of making them symmetric; by default as the recipe says, or symmetric.
         edge_weight: column of the edge table with the weight of each edge, 0 or more; by default all count alike.
+        link_kind: column of the edge table with the kind of each edge, such as friend or colleague; a pair of nodes has
+            one. By default all are alike.
         drop_unknown: drop edges with an end that is not in the node table.
         separator: of both CSV files; by default a comma, a tab for `.tsv`, blanks for edge lists.
         encoding: of both CSV files.
@@ -137,6 +140,9 @@ def read_graph(
         >>> hours = links.with_columns(hours=pl.Series([0.5, 4]))
         >>> read_graph(people, hours, label="ok", sensitive="sex", edge_weight="hours").adjacency.weights.tolist()
         [0.5, 0.5, 4.0, 4.0]
+        >>> ties = links.with_columns(tie=pl.Series(["kin", "work"]))
+        >>> read_graph(people, ties, label="ok", sensitive="sex", link_kind="tie").link_kinds
+        {'kin': 1, 'work': 1}
 
         New people who know those above:
 
@@ -194,8 +200,15 @@ def read_graph(
     if tables.known is not None:
         labels, codes, encoded, masks = with_context(tables, columns, missing, labels, codes, encoded)
     ends = tables.ends(source, target, recipe, directed=keep_direction, problems=problems)
-    weight_column = recipe.edge_weight if recipe else edge_weight
-    pairs = tables.pairs(ends, weight_column, drop_unknown=drop_unknown, notes=notes, problems=problems)
+    pairs = tables.pairs(
+        ends,
+        recipe.edge_weight if recipe else edge_weight,
+        recipe.link_kind if recipe else link_kind,
+        known_kinds=recipe.link_kinds if recipe else None,
+        drop_unknown=drop_unknown,
+        notes=notes,
+        problems=problems,
+    )
     problems.raise_if_any()
 
     keep = kept_nodes(columns, encoded, missing, reader.table.name, notes)
@@ -222,6 +235,8 @@ def read_graph(
             directed=keep_direction,
             ends=ends[0],
             edge_weight=edge_weight,
+            link_kind=link_kind,
+            link_kinds=pairs.kinds.names if pairs is not None and pairs.kinds is not None else (),
         )
     x = scaled(recipe, encoded, reader.table.name)
     if edges is None:
@@ -277,6 +292,8 @@ def _recipe(
     directed: bool,
     ends: tuple[str, str] | None,
     edge_weight: str | None,
+    link_kind: str | None,
+    link_kinds: tuple[str, ...],
 ) -> Recipe:
     told = [each.model_copy(update={"channels": fitted.channels_of(each.column)}) for each in attributes]
     hidden = set() if with_sensitive else {channel for each in told for channel in each.channels}
@@ -292,6 +309,8 @@ def _recipe(
         directed=directed,
         ends=ends if tables.edges is not None and has_header(tables.edges) else None,
         edge_weight=edge_weight,
+        link_kind=link_kind,
+        link_kinds=link_kinds,
     )
 
 

@@ -142,6 +142,8 @@ class Recipe(_Strict):
     similarity: SimilarityRule | None = None  # None: the edges were given
     similarity_channels: tuple[str, ...] = ()
     edge_weight: str | None = None  # column of the edge table; None: plain links
+    link_kind: str | None = None  # column of the edge table; None: all links are alike
+    link_kinds: tuple[str, ...] = ()  # the values in it
     directed: bool | None = None  # None: not known, in a model of version 0.1.0
     ends: tuple[str, str] | None = None  # columns of the edge table; None without one, without a header, or not known
 

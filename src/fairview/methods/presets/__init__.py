@@ -1,8 +1,8 @@
 """Which settings reproduce a cell of the paper? Data files beside this one, one table per dataset and encoder.
 
 `paper` holds the settings of the published runs behind Table 3, `paper-table4` those behind Table 4 where they differ,
-`tuned` ours for the cells of Table 3 that the published ones do not reach, `default` what we recommend for data of your
-own.
+`tuned` ours for the cells of Table 3 that the published ones do not reach and for SIGN, `default` what we recommend for
+data of your own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def preset_settings(preset: str, dataset: str | None, encoder: str) -> dict[str,
     Args:
         preset: a name of `PRESETS`.
         dataset: a known dataset; None, for own data, needs the preset `default`.
-        encoder: `gcn`, `gin`, `sage` or `mlp`.
+        encoder: `gcn`, `gin`, `sage`, `sign` or `mlp`.
 
     Example:
         >>> preset_settings("paper", "german", "gcn")["discriminator_steps"]
@@ -43,13 +43,15 @@ def preset_settings(preset: str, dataset: str | None, encoder: str) -> dict[str,
 
 
 def default_preset(dataset: str | None, encoder: str) -> str:
-    """The preset of someone who names none: the published settings where there are any, else our defaults.
+    """The preset of someone who names none: the published settings where there are any, else ours for the dataset.
 
     Example:
         >>> default_preset("german", "gcn"), default_preset("german", "mlp"), default_preset(None, "gcn")
         ('paper', 'default', 'default')
+        >>> default_preset("german", "sign")
+        'tuned'
     """
-    return "paper" if has_preset("paper", dataset, encoder) else "default"
+    return next((preset for preset in ("paper", "tuned") if has_preset(preset, dataset, encoder)), "default")
 
 
 def has_preset(preset: str, dataset: str | None, encoder: str) -> bool:

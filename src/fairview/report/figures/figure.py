@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -115,6 +115,7 @@ class Figure:
         answer: the answer to the heading, above the reading.
         contents: for the page's list of contents; taken from the registry.
         slider: below the charts, and moves their parameters.
+        part: of several sensitive attributes, the one that it is about; empty if it is about none in particular.
     """
 
     key: str
@@ -126,3 +127,9 @@ class Figure:
     answer: str = ""
     contents: str = ""
     slider: Slider | None = None
+    part: str = ""
+
+    def in_part(self, part: str, place: int) -> Figure:
+        """The same figure in the place-th part of the page, where another figure may have its key."""
+        panels = tuple(replace(panel, key=f"{panel.key}-{place}") for panel in self.panels)
+        return replace(self, key=f"{self.key}-{place}", panels=panels, part=part)

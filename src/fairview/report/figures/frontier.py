@@ -23,6 +23,7 @@ from fairview.report.figures.charts import (
     layered,
 )
 from fairview.report.figures.figure import Figure, FigureTable, Panel, Slider, SliderStep
+from fairview.report.figures.tradeoff import largest_note
 from fairview.report.folder import Content
 from fairview.report.tuning_documents import CandidateRow, ChoiceRow, TuningDocument, gap_metric
 from fairview.report.verdict.tuning_verdict import less_or_more
@@ -77,10 +78,25 @@ def frontier_figure(tuning: TuningDocument) -> Figure | None:
         else "Nothing can be drawn: no model has both a gap and a measure of usefulness. The table has what is known.",
         panels=tuple(panels),
         tables=(_table(tuning, names),),
-        notes=("All numbers of this figure are of the validation nodes, in percent and percentage points.",),
+        notes=(
+            "All numbers of this figure are of the validation nodes, in percent and percentage points.",
+            *_said(tuning),
+        ),
         answer=answer,
         slider=_slider(tuning, names, [f"limit_{place}" for place in range(len(gaps))]),
     )
+
+
+def _said(tuning: TuningDocument) -> tuple[str, ...]:
+    """What to know about gaps and limits of several attributes."""
+    largest = largest_note(list(tuning.graph.attributes))
+    if not largest:
+        return ()
+    limits = [limit for limit in tuning.limits if limit.attribute is not None]
+    if not limits:
+        return (largest,)
+    each = listed([f"{metric_name(limit.metric)} by {limit.attribute} {points(limit.limit)}" for limit in limits], 20)
+    return (f"{largest} The limits are: {each}. A model right of a line may keep those.",)
 
 
 def _names(tuning: TuningDocument) -> list[str]:
@@ -113,7 +129,8 @@ def _panel(tuning: TuningDocument, names: list[str], gap: str, parameter: str) -
     values = known(rows, "gap", "utility")
     if not values:
         return None
-    limit = next((limit.limit for limit in tuning.limits if limit.metric == gap), None)
+    limits = list(dict.fromkeys(limit.limit for limit in tuning.limits if limit.metric == gap))
+    limit = limits[0] if len(limits) == 1 else None  # those of several attributes may differ
     chosen = tuning.chosen.candidate if tuning.chosen else None
     title = f"{metric_name(utility)} against {metric_name(gap)}"
     places = [

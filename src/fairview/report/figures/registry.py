@@ -25,11 +25,14 @@ class FigureEntry:
         contents: one or two words for the page's list of contents.
         make: the figure of what was read from a run, an audit, a comparison or a tuning; None if it has nothing to say
             there.
+        by_attribute: it is about groups: of several sensitive attributes each has one of its own, made of the content
+            as if the attribute were the only one.
     """
 
     name: str
     contents: str
     make: Maker
+    by_attribute: bool = False
 
 
 def _built_in(module: str, function: str = "figure") -> Maker:
@@ -50,14 +53,15 @@ FIGURES = Registry(
         FigureEntry("frontier", "Frontier", _built_in("frontier")),
         FigureEntry("compared", "Cost of fairness", _built_in("tradeoff", "figure_of_comparison")),
         FigureEntry("comparison", "Differences", _built_in("differences")),
-        FigureEntry("leak", "Leak", _built_in("leak")),
+        FigureEntry("attributes", "Attributes", _built_in("attribute_gaps")),
+        FigureEntry("leak", "Leak", _built_in("leak"), by_attribute=True),
         FigureEntry("explanation", "Links behind the gap", _built_in("explanation")),
         FigureEntry("mask", "Masks", _built_in("masks")),
-        FigureEntry("probes", "Guessing", _built_in("probes")),
+        FigureEntry("probes", "Guessing", _built_in("probes"), by_attribute=True),
         FigureEntry("hidden", "Hidden columns", _built_in("hidden_columns")),
         FigureEntry("tradeoff", "Cost of fairness", _built_in("tradeoff", "figure_of_runs")),
-        FigureEntry("groups", "Groups", _built_in("group_outcomes")),
-        FigureEntry("thresholds", "Thresholds", _built_in("threshold_curve")),
+        FigureEntry("groups", "Groups", _built_in("group_outcomes"), by_attribute=True),
+        FigureEntry("thresholds", "Thresholds", _built_in("threshold_curve"), by_attribute=True),
         FigureEntry("training", "Training", _built_in("training")),
     ],
 )

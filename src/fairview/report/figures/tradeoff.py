@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean, pstdev
 
 import altair as alt
 
 from fairview.metrics.registry import METRICS
+from fairview.report.attributes import attribute_names
 from fairview.report.documents import ComparisonDocument, MetricsRow
 from fairview.report.figures.charts import Series, Values, chart_of, known, layered, tip
 from fairview.report.figures.figure import Figure, FigureTable, Panel
@@ -46,7 +47,18 @@ def figure_of_comparison(content: Content) -> Figure | None:
     """The means of a comparison."""
     if content.comparison is None:
         return None
-    return tradeoff_figure(compared_points(content.comparison), "95% intervals over splits and seeds")
+    figure = tradeoff_figure(compared_points(content.comparison), "95% intervals over splits and seeds")
+    return _noted(figure, content)
+
+
+def _noted(figure: Figure | None, content: Content) -> Figure | None:
+    note = largest_note(attribute_names(content)[:-1])
+    return figure if figure is None or not note else replace(figure, notes=(note, *figure.notes))
+
+
+def largest_note(names: Sequence[str]) -> str:
+    """What a gap is with several sensitive attributes; empty with one."""
+    return f"Gaps are the largest of {listed(names, 8)}, and of all combinations of their groups." if names else ""
 
 
 def figure_of_runs(content: Content) -> Figure | None:
@@ -54,13 +66,18 @@ def figure_of_runs(content: Content) -> Figure | None:
     if content.comparison is not None:
         return None
     model = content.audit.model if content.audit else None
-    others = list(model.rows) if model else []
+    others: list[MetricsRow] = list(model.rows) if model else []
     if content.tuning is not None and not others:  # one point, which says less than the frontier
         return None
+    figure = _of_models(content, others)
+    return _noted(figure, content)
+
+
+def _of_models(content: Content, others: list[MetricsRow]) -> Figure | None:
     tests = [(run, test) for run in content.runs if (test := run.test) is not None]
     words = "95% intervals over the tested nodes"
     if len(tests) > 1:
-        rows = [test.model_copy(update={"name": run.name} | _need(run)) for run, test in tests]
+        rows: list[MetricsRow] = [test.model_copy(update={"name": run.name} | _need(run)) for run, test in tests]
         return tradeoff_figure(model_points(rows + others[1:]), words, (_over_runs(rows),))
     rows = [
         test.model_copy(update={"name": run.record.method if run.record else "model"} | _need(run))

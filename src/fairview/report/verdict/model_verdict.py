@@ -6,11 +6,13 @@ be computed is called undefined; nothing undefined is called fair.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fairview.leakage.outcomes import FEW_NODES, FEW_OF_A_LABEL
+from fairview.metrics.intervals import FEW
 from fairview.metrics.registry import METRICS
-from fairview.report.documents import EvaluationDocument, GroupRow, MetricsRow, visible
+from fairview.report.documents import EvaluationDocument, GroupRow, GroupsRow, MetricsRow, visible
 from fairview.report.folder import Content
 from fairview.report.verdict.parts import Fact, ReportVerdict, Status
 from fairview.report.words import (
@@ -34,6 +36,10 @@ RULE = (
     "positive or with a negative label. A model is called better than the constant predictor if the whole 95% interval "
     "of its balanced accuracy is above 0.5. These words are conventions of this report, not a legal standard."
 )
+SEVERAL = (
+    "With several sensitive attributes, the gap of a model is the largest: of each attribute, and of combinations of "
+    f"their groups with at least {FEW} tested nodes behind each rate. Its interval holds for all of them at once."
+)
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,7 @@ class Measured:
     nodes: int | None
     runs: int
     pairs: dict[str, tuple[str, float]] = field(default_factory=dict)
+    attributes: dict[str, MetricsRow] = field(default_factory=dict)
 
 
 def measure(content: Content) -> Measured | None:
@@ -55,15 +62,20 @@ def measure(content: Content) -> Measured | None:
         if model is None or not model.rows:
             return None
         nodes = sum(group.nodes for group in model.groups) or None
-        return Measured(model.rows[0], model.groups, nodes, 1)
+        return Measured(model.rows[0], model.groups, nodes, 1, attributes=dict(model.rows[0].attributes))
     test = content.run.test if content.run and content.run.test else tests[0]
     groups = model.groups if model and model.groups else test.groups
     row: MetricsRow = test if len(tests) == 1 else _envelope(tests)
     pairs = _widest_pairs(test) if len(tests) == 1 else {}  # each run may have another one
-    return Measured(row, groups, test.nodes, len(tests), pairs)
+    names = [name for name in test.attributes if all(name in each.attributes for each in tests)]
+    attributes: dict[str, MetricsRow] = {}
+    for name in names:
+        rows = [each.attributes[name] for each in tests]
+        attributes[name] = rows[0] if len(rows) == 1 else _envelope(rows)
+    return Measured(row, groups, test.nodes, len(tests), pairs, attributes)
 
 
-def _envelope(tests: list[EvaluationDocument]) -> MetricsRow:
+def _envelope(tests: Sequence[MetricsRow]) -> MetricsRow:
     """Mean over runs; an undefined value in one of them leaves the mean undefined."""
     means: dict[str, object] = {}
     intervals: dict[str, object] = {}
@@ -80,26 +92,48 @@ def _envelope(tests: list[EvaluationDocument]) -> MetricsRow:
 
 
 def _widest_pairs(test: EvaluationDocument) -> dict[str, tuple[str, float]]:
-    """With more than two groups: between which two the gap is largest, and how large."""
+    """With more than two groups: between which two the gap is largest, and how large.
+
+    With several attributes, that is a pair of groups of the attribute with the largest gap, or of combinations that are
+    large enough for it.
+    """
     widest_pairs = {}
-    for metric, pairs in test.pairs.items():
-        defined = [pair for pair in pairs if pair.gap is not None and len(pair.groups) == 2]
+    for metric in test.pairs:
+        row: GroupsRow = test.attributes.get(largest(test.attributes, metric), test)
+        pairs, small = row.pairs.get(metric, []), row.left_out.get(metric, [])
+        defined = [
+            pair
+            for pair in pairs
+            if pair.gap is not None and len(pair.groups) == 2 and not any(group in small for group in pair.groups)
+        ]
         if len(pairs) > 1 and defined:
             widest = max(defined, key=lambda pair: pair.gap or 0.0)
             widest_pairs[metric] = f"{widest.groups[0]} and {widest.groups[1]}", widest.gap or 0.0
     return widest_pairs
 
 
+def largest(attributes: Mapping[str, MetricsRow], metric: str) -> str:
+    """Which attribute has the largest gap: the first of those that have it; empty where none has one.
+
+    Example:
+        >>> rows = {"race": MetricsRow.model_validate({"statistical_parity_gap": 0.1}), "sex": MetricsRow()}
+        >>> largest(rows, "statistical_parity_gap"), largest({}, "statistical_parity_gap")
+        ('race', '')
+    """
+    known = {name: value for name, row in attributes.items() if (value := row.value(metric)) is not None}
+    return max(known, key=lambda name: known[name], default="")
+
+
 def model_verdict(content: Content, measured: Measured) -> ReportVerdict:
     """The worst of the gaps leads, beside whether the model is of any use."""
     row, useless = measured.row, is_useless(measured.row)
     judged = {metric: _judge(row, metric) for metric in _gaps(row)}
-    small = [group for group in measured.groups if is_small(group)]
+    small = [group for group in _groups_of(content, measured) if is_small(group)]
     worst = next(word for word in _SEVERITY if word in judged.values())
     status, headline = _headline(worst, useless, bool(small))
     sentences = [
         _what_was_measured(content, measured),
-        *(_gap_sentence(measured, metric, judged[metric]) for metric in judged),
+        *(sentence for metric in judged for sentence in _gap_sentences(measured, metric, judged[metric])),
         _usefulness(row, useless),
         *_against_plain(content, row),
         *_need(content),
@@ -111,10 +145,48 @@ def model_verdict(content: Content, measured: Measured) -> ReportVerdict:
         "Its rates, and every gap that uses them, can change by chance."
         for group in small[:6]
     ]
-    unknown = max((test.group_unknown for run in content.runs if (test := run.test)), default=0)
-    if unknown:
-        warnings.append(f"{plural(unknown, 'tested node')} of unknown group: left out of all gaps.")
-    return ReportVerdict(status, headline, tuple(sentences), tuple(warnings), _facts(measured), RULE)
+    if len(small) > 6:
+        warnings.append(f"{len(small) - 6:,} more small groups: {listed([group.group for group in small[6:]], 60)}.")
+    warnings += too_small(content) + _unknown(content)
+    rule = f"{RULE} {SEVERAL}" if measured.attributes else RULE
+    return ReportVerdict(status, headline, tuple(sentences), tuple(warnings), _facts(measured), rule)
+
+
+def _groups_of(content: Content, measured: Measured) -> list[GroupRow]:
+    """Those of each attribute, if there are several, before their combinations."""
+    test = content.run.test if content.run else None
+    parts = list(test.attributes.items())[:-1] if test else []
+    single = [g.model_copy(update={"group": f"{name}={g.group}"}) for name, part in parts for g in part.groups]
+    return [*single, *measured.groups]
+
+
+def too_small(content: Content) -> list[str]:
+    """Which combinations of groups are too small for the gap between combinations, in sentences."""
+    test = content.run.test if content.run else None
+    gaps: dict[tuple[str, ...], list[str]] = {}
+    for row in test.attributes.values() if test else ():
+        for metric, groups in row.left_out.items():
+            if groups:
+                gaps.setdefault(tuple(groups), []).append(metric_name(metric))
+    return [
+        f"Too few tested nodes, and left out of the {listed(names)} between combinations: {listed(groups, 60)}. "
+        "Nothing is known of how they are treated."
+        for groups, names in gaps.items()
+    ]
+
+
+def _unknown(content: Content) -> list[str]:
+    """How many tested nodes have no known group; of several attributes, which."""
+    tests = [test for run in content.runs if (test := run.test) is not None]
+    unknown = max((test.group_unknown for test in tests), default=0)
+    attributes = tests[0].attributes if tests else {}
+    if not attributes:
+        return [f"{plural(unknown, 'tested node')} of unknown group: left out of all gaps."] if unknown else []
+    return [
+        f"{plural(row.group_unknown, 'tested node')} of unknown {name}: left out of the gaps by {name}."
+        for name, row in attributes.items()
+        if row.group_unknown
+    ]
 
 
 def _gaps(row: MetricsRow) -> list[str]:
@@ -204,18 +276,31 @@ def _what_was_measured(content: Content, measured: Measured) -> str:
     return sentence
 
 
+def _gap_sentences(measured: Measured, metric: str, judged: str) -> Iterator[str]:
+    """The gap, and of several attributes the gap of each."""
+    yield _gap_sentence(measured, metric, judged)
+    if measured.attributes:
+        each = [f"{name} {points(row.value(metric))}" for name, row in measured.attributes.items()]
+        yield f"By attribute, the gap in {METRICS[metric].compares or metric_name(metric)} is: {listed(each, 20)}."
+
+
 def _gap_sentence(measured: Measured, metric: str, judged: str) -> str:
     row, what = measured.row, METRICS[metric].compares or metric_name(metric)
     if judged == "undefined":
         reason = row.undefined.get(metric) or "it was not measured"
         sentence = f"The gap in {what} is undefined ({reason}): no statement can be made; it does not count as equal."
-        if metric in measured.pairs:
+        if metric in measured.pairs and not measured.attributes:
             pair, gap = measured.pairs[metric]
             sentence += f" Among the pairs that can be measured, it is widest between {pair}: {points(gap)}."
         return sentence
     pair = f"{measured.pairs[metric][0]}, the widest pair," if metric in measured.pairs else "the groups"
     interval = row.interval(metric)
-    start = f"The gap in {what} between {pair} is {points(row.value(metric))}"
+    of = largest(measured.attributes, metric)
+    if of:
+        pair = measured.pairs[metric][0] if metric in measured.pairs else "its groups"
+        start = f"The largest gap in {what} is that of {of}, between {pair}: {points(row.value(metric))}"
+    else:
+        start = f"The gap in {what} between {pair} is {points(row.value(metric))}"
     if interval is None:
         return f"{start}; there is no interval, so its uncertainty is unknown."
     sure = {
@@ -286,6 +371,8 @@ def _facts(measured: Measured) -> tuple[Fact, ...]:
         name = f"Gap in {METRICS[metric].compares}" if METRICS[metric].compares else capitalised(metric_name(metric))
         interval = row.interval(metric)
         detail = "no interval" if interval is None else f"95% interval {span(interval, scale=100, digits=1)}"
+        if of := largest(measured.attributes, metric):
+            name, detail = f"Largest {name[:1].lower()}{name[1:]}", f"{of}; {detail}"
         facts.append(Fact(name, points(row.value(metric)), "" if row.value(metric) is None else detail))
     facts.append(Fact("Balanced accuracy", percent(row.value("balanced_accuracy")), "50%: a constant answer"))
     facts.append(Fact("Ranking (AUC)", number(row.value("auc"), 2), "0.50: chance"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fairview.report.documents import MetricsRow
+from fairview.report.documents import EvaluationDocument, MetricsRow
 from fairview.report.folder import Content
 from fairview.report.tuning_documents import LimitRow, TuningDocument
 from fairview.report.verdict.model_verdict import is_useless
@@ -68,8 +68,8 @@ def less_or_more(lost: float) -> str:
 
 
 def gap_name(limit: LimitRow) -> str:
-    """A limited gap in words."""
-    return metric_name(limit.metric)
+    """A limited gap in words; of several attributes with whose it is."""
+    return metric_name(limit.metric) + ("" if limit.attribute is None else f" by {limit.attribute}")
 
 
 def limit_words(limits: list[LimitRow]) -> str:
@@ -147,21 +147,25 @@ def _cost_sentences(tuning: TuningDocument) -> list[str]:
     return [f"What {what} cost in {utility}, against the most useful model without a limit: {'; '.join(parts)}."]
 
 
-def _unlimited(tuning: TuningDocument, test: MetricsRow | None) -> list[str]:
+def _unlimited(tuning: TuningDocument, test: EvaluationDocument | None) -> list[str]:
     """The gaps that no limit was set on: a certificate says nothing about them."""
-    limited = {limit.metric for limit in tuning.limits}
+    limited = {(limit.metric, limit.attribute) for limit in tuning.limits}
     found = []
+    rows: dict[str | None, MetricsRow] = {} if test is None else {None: test}
+    if test is not None and test.attributes:
+        rows = dict(test.attributes.items())
     for metric in main_gaps():
-        if metric in limited or test is None or (metric not in test.metrics and metric not in test.undefined):
-            continue
-        interval = test.interval(metric)
-        sure = f" (95% interval {span(interval, scale=100, digits=1)})" if interval else ""
-        value = points(test.value(metric))
-        found.append(f"No limit was set on the {metric_name(metric)}; on the test nodes it is {value}{sure}.")
+        for name, row in rows.items():
+            if (metric, name) in limited or (metric not in row.metrics and metric not in row.undefined):
+                continue
+            interval = row.interval(metric)
+            sure = f" (95% interval {span(interval, scale=100, digits=1)})" if interval else ""
+            gap = metric_name(metric) + ("" if name is None else f" by {name}")
+            found.append(f"No limit was set on the {gap}; on the test nodes it is {points(row.value(metric))}{sure}.")
     return found
 
 
-def _warnings(tuning: TuningDocument, test: MetricsRow | None) -> list[str]:
+def _warnings(tuning: TuningDocument, test: EvaluationDocument | None) -> list[str]:
     warnings = []
     if tuning.chosen is not None and tuning.chosen.group_at_prediction:
         warnings.append(
@@ -169,7 +173,8 @@ def _warnings(tuning: TuningDocument, test: MetricsRow | None) -> list[str]:
             "told that it is."
         )
     for limit in tuning.limits if tuning.chosen is not None and test is not None else []:
-        interval = test.interval(limit.metric) if test else None
+        row: MetricsRow | None = test.attributes.get(limit.attribute, test) if test and limit.attribute else test
+        interval = row.interval(limit.metric) if row else None
         if interval is not None and interval[0] > limit.limit:
             warnings.append(
                 f"On the test nodes the {gap_name(limit)} is {span(interval, scale=100, digits=1)} points (95% "
@@ -194,7 +199,9 @@ def _facts(tuning: TuningDocument, test: MetricsRow | None) -> tuple[Fact, ...]:
         lost = points(cost.lost) if cost.lost > 0 else "none"
         facts.append(Fact(name, lost, f"{metric_name(tuning.utility)}, {cost.nodes} nodes"))
     if tuning.chosen is None and refusal is not None:
-        facts.append(Fact("Limit asked for", listed([points(limit.limit) for limit in tuning.limits])))
+        asked = [points(limit.limit) for limit in tuning.limits]
+        asked = list(dict.fromkeys(asked)) if tuning.limits and tuning.limits[0].attribute else asked
+        facts.append(Fact("Limit asked for", listed(asked)))
         certifiable = "none" if refusal.certifiable is None else points(refusal.certifiable)
         facts.append(Fact("Could be certified", certifiable, "with the nodes at hand"))
         facts.append(Fact("Nodes at hand", count(refusal.nodes_at_hand), "for the certification"))

@@ -206,7 +206,7 @@ def as_frame(rows: SparkHops, metadata: Mapping[str, Any]) -> Any:
         rows: the hops.
         metadata: to keep with the column of the ids.
     """
-    from fairview.propagation.folder import column_name
+    from fairview.propagation.blocks import column_name
 
     groups, channels = rows.facts["groups"], rows.facts["channels"]
     name = F.lit(None).cast("string")

@@ -1,0 +1,107 @@
+"""`--link-kind` names a column of the edge table: check counts its kinds, and predictions find it by the recipe."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import fairview as fv
+
+OWN = ("--label", "ok", "--sensitive", "sex")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory) -> Path:
+    """80 people, their links of two kinds: kin within a group, work anywhere."""
+    folder = tmp_path_factory.mktemp("kinds")
+    made = fv.synthetic_graph(80, average_degree=6, seed=1)
+    people = ["id,income,age,sex,ok"] + [
+        f"p{i},{made.features[i, 0]:.4f},{made.features[i, 5]:.4f},{'fm'[made.sensitive[i]]},{made.labels[i]}"
+        for i in range(80)
+    ]
+    (folder / "people.csv").write_text("\n".join(people) + "\n")
+    pairs = [(a, b) for a, b in zip(made.adjacency.sources, made.adjacency.indices, strict=True) if a < b]
+    same = made.sensitive[made.adjacency.sources] == made.sensitive[made.adjacency.indices]
+    same = same[made.adjacency.sources < made.adjacency.indices]
+    rows = [f"p{a},p{b},{'kin' if one and a % 2 else 'work'}" for (a, b), one in zip(pairs, same, strict=True)]
+    (folder / "links.csv").write_text("\n".join(["source,target,tie", *rows]) + "\n")
+    return folder
+
+
+def tables(home: Path) -> tuple[object, ...]:
+    return "--nodes", home / "people.csv", "--edges", home / "links.csv", *OWN
+
+
+def test_check_counts_the_links_of_each_kind(run, home):
+    outcome = run("check", *tables(home), "--link-kind", "tie", "--format", "json")
+    kinds = json.loads(outcome.out)["link_kinds"]
+    assert [each["kind"] for each in kinds] == ["kin", "work"]
+    assert kinds[0]["homophily"] == 1
+    assert kinds[1]["homophily"] < 1
+    table = run("check", *tables(home), "--link-kind", "tie").out
+    assert "Kinds of links" in table
+    assert "Kinds of links" not in run("check", *tables(home)).out
+
+
+def test_a_propagated_folder_refuses_kinds(run, home, tmp_path):
+    outcome = run("propagate", *tables(home), "--link-kind", "tie", "--out", tmp_path / "out")
+    assert outcome.code == 1
+    assert "link_kind: 'tie', but a propagated folder holds no kinds of links. Leave --link-kind out" in outcome.err
+
+
+QUICK = ("--set", "epochs=3", "--set", "hidden=3", "--set", "views=2", "--split-seed", 0)
+
+
+@pytest.fixture(scope="module")
+def trained(home, tmp_path_factory) -> Path:
+    """A run of FairVGNN with the kinds of the table, with its report."""
+    from fairview.cli.main import main
+
+    out = tmp_path_factory.mktemp("runs") / "kinds"
+    command = ["train", *tables(home), "--link-kind", "tie", "--set", "link_kinds=given", *QUICK, "--out", out]
+    with pytest.raises(SystemExit) as ended:
+        main([str(word) for word in command])
+    assert ended.value.code in (0, None)
+    return out
+
+
+def test_train_predict_evaluate_and_verify_find_the_column_by_themselves(run, home, trained, tmp_path):
+    new = ("--nodes", home / "people.csv", "--edges", home / "links.csv")
+    assert run("predict", trained, *new, "--out", tmp_path / "scores.csv").code == 0
+    assert run("evaluate", trained, *new).code == 0
+    assert run("verify", trained).code == 0
+    kinds = json.loads((trained / "run.json").read_text())["link_kinds"]
+    assert list(kinds) == ["kin", "work", "itself"]
+    assert all({*kind} == {"weight", "keep_probability"} for kind in kinds.values())
+
+
+def test_new_kinds_are_refused_by_name(run, home, trained, tmp_path):
+    (tmp_path / "links.csv").write_text((home / "links.csv").read_text().replace(",kin", ",club"))
+    outcome = run("predict", trained, "--nodes", home / "people.csv", "--edges", tmp_path / "links.csv")
+    assert outcome.code == 1
+    assert "links.csv: column 'tie': new values: 'club'" in outcome.err
+    assert "Known: 'kin', 'work'." in outcome.err
+
+
+def test_the_report_shows_the_kinds(trained):
+    text = (trained / "report.html").read_text()
+    assert "Kinds of links" in text
+    assert "how much each kind of links counts" in text
+
+
+def test_groups_need_the_flag(run, home, tmp_path):
+    command = ("train", *tables(home), "--set", "link_kinds=groups", *QUICK, "--no-report", "--out", tmp_path / "a")
+    refused = run(*command)
+    assert refused.code == 1
+    assert "say so: --group-at-prediction." in refused.err
+    outcome = run(*command, "--group-at-prediction", "--format", "json")
+    assert outcome.code == 0
+    assert json.loads(outcome.out)["group_at_prediction"] is True
+    new = home / "people.csv"
+    without = tmp_path / "without.csv"
+    without.write_text("\n".join(",".join(line.split(",")[:3]) for line in new.read_text().splitlines()) + "\n")
+    answer = run("predict", tmp_path / "a", "--nodes", without, "--edges", home / "links.csv")
+    assert answer.code == 1
+    assert "the model needs each node's sensitive group" in answer.err
