@@ -43,6 +43,7 @@ MODELS: dict[str, Any] = {
     "gin with a mean": lambda _: fv.Vanilla(encoder="gin", depth=2, operator="mean", **FINE),
     "masks": lambda _: fv.FairVGNN(encoder="sage", views=2, **FINE),
     "an ensemble": lambda _: fv.Ensemble("vanilla", members=2, model_settings=FINE),
+    "an ensemble of sign": lambda _: fv.Ensemble("vanilla", members=2, encoder="sign", model_settings=FINE),
     "a module of one's own": lambda channels: fv.Vanilla(encoder=Own(channels).double(), **FINE),
 }
 

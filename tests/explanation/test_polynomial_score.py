@@ -80,6 +80,19 @@ def test_parity_with_one_hop_is_exact(small: fv.NodeGraph, gap: Any, removing: A
     check(fv.Parity(hops=1).fit(small), small, gap, removing)
 
 
+def test_sign_with_one_hop_is_exact_with_a_mask_for_each_hop(small: fv.NodeGraph, gap: Any, removing: Any) -> None:
+    model = fv.FairVGNN(encoder="sign", depth=1, views=3, precision="float64", epochs=3).fit(small)
+    check(model, small, gap, removing)
+
+
+def test_sign_with_two_hops_has_the_gap_of_its_predictions(small: fv.NodeGraph, gap: Any) -> None:
+    model = fv.FairVGNN(encoder="sign", views=3, precision="float64", epochs=3).fit(small)
+    found = fv.explain(model, small)
+    assert not found.exact
+    assert found.gap == pytest.approx(gap(model, small, found.groups[0]), abs=1e-9)
+    assert sum(channel.gap for channel in found.channels) == pytest.approx(found.gap)
+
+
 @pytest.mark.parametrize("basis", ["splines", "raw"])
 def test_parity_with_two_hops_is_close_and_says_that_it_is_not_exact(basis: Any, small: fv.NodeGraph, gap: Any) -> None:
     model = fv.Parity(hops=2, basis=basis).fit(small)

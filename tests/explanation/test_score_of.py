@@ -34,7 +34,7 @@ def refusal(model: Any, graph: Any) -> str:
     [
         (fv.LogisticRegression(), "'logistic-regression' looks at no links, or at none that can be followed."),
         (fv.Constant(), "'constant' looks at no links, or at none that can be followed."),
-        (fv.Vanilla(encoder="mlp", epochs=2), "the encoder 'mlp' looks at no links; gcn, gin and sage do."),
+        (fv.Vanilla(encoder="mlp", epochs=2), "the encoder 'mlp' looks at no links; gcn, gin, sage and sign do."),
         (fv.Parity(hops=0), "this 'parity' looks at no links (hops=0); contributions() has its channels."),
         (fv.Parity(head="mlp"), "'parity' with head='mlp' is no sum over links; fit it with head='linear'."),
         (fv.Parity(basis=lambda graph: graph.features), "'parity' with a basis of your own may look at links where"),

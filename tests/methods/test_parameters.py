@@ -12,6 +12,7 @@ PENALTY = {
     "equalized_odds_weight",
     "penalty_ramp",
     "penalty_sample",
+    "penalise",
 }
 
 

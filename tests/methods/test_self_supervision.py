@@ -277,6 +277,8 @@ def test_a_checkpoint_without_the_further_head_is_not_of_this_run(few):
         {"discriminator": "energy", "equal_opportunity_weight": 1.0, "penalty_sample": 20},
         {"adversary_sample": 20, "self_supervision_sample": 20},
         {"encoder": "gcn", "depth": 2},
+        {"encoder": "sign"},
+        {"link_kinds": "groups", "group_at_prediction": True},
         {"encoder": Own()},
         {"sensitive_channels": False},
     ],

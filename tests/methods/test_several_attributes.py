@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 
 import numpy as np
@@ -172,6 +173,28 @@ def test_a_penalty_on_an_attribute_that_is_not_there_is_refused(both):
     with pytest.raises(fv.InputError) as caught:
         fv.Parity(penalise=("race", "sexx")).fit(both)
     assert str(caught.value) == "penalise: no sensitive attribute 'sexx'. Did you mean 'sex'?"
+
+
+def test_a_penalty_on_something_else_than_names_is_refused(both):
+    with pytest.raises(fv.InputError) as caught:
+        fv.Parity(penalise=5).fit(both)
+    assert str(caught.value) == "Parity: penalise=5; expected a text, a tuple of texts or None."
+
+
+def test_a_distance_may_look_at_a_sample_of_the_nodes(both):
+    sampled = fv.Vanilla(encoder="mlp", epochs=3, statistical_parity_weight=3.0, penalty_sample=100)
+    assert np.isfinite(sampled.fit(both).predict_proba(both)).all()
+
+
+def test_training_goes_on_from_a_checkpoint_to_the_same_bits(both):
+    kept = []
+
+    def watch(progress, network):
+        kept.append((copy.deepcopy(progress), network.state()))
+
+    model = fv.FairVGNN(encoder="mlp", epochs=4, views=2).fit(both, watch=watch)
+    again = fv.FairVGNN(encoder="mlp", epochs=4, views=2).fit(both, resume=kept[1])
+    np.testing.assert_array_equal(again.predict_proba(both), model.predict_proba(both))
 
 
 def test_of_one_attribute_the_parameter_is_not_in_the_file_and_changes_nothing(both, tmp_path):

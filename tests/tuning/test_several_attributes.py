@@ -245,6 +245,12 @@ def test_the_certificate_can_be_checked_with_the_graph_and_every_change_is_found
         path.write_text(whole)
 
 
+def test_the_decision_can_be_made_again_from_the_folder(for_all, planted, monkeypatch):
+    monkeypatch.setattr("fairview.tuning.decision.OTHER_LIMITS", (0.15, 0.2))
+    found = fv.verify(for_all[1], graph=planted)
+    assert (found.problems, found.recomputed) == ((), True)
+
+
 def test_a_tuning_goes_on_with_the_same_limits_only(for_all, planted, monkeypatch):
     monkeypatch.setattr("fairview.tuning.decision.OTHER_LIMITS", (0.15, 0.2))
     tuning, folder = for_all
@@ -273,4 +279,4 @@ def test_certified_models_break_none_of_their_limits_more_often_than_promised():
         assert len(rows) == 120
         assert sum(count.broken for count in rows) <= binom.ppf(0.999, 120, level), (asked, limit, level)
     alone = [count for count in counts if (count.asked, count.limit, count.level) == ("each", 0.08, 0.1)]
-    assert np.mean([count.combinations > 0.08 for count in alone]) > 0.5  # nothing was promised of these
+    assert np.mean([count.combinations > 0.08 for count in alone]) > 0.2  # nothing was promised of these

@@ -175,5 +175,6 @@ def test_nothing_to_verify_is_an_error(tmp_path):
         fv.verify(tmp_path)
     assert str(caught.value) == (
         f"{tmp_path}: nothing to verify. Looked for run.json or model.json (a run), seed-* (several), audit.json (an "
-        "audit), summary.json (a comparison), tune.json (a tuning) and manifest.json (a propagated folder)."
+        "audit), explanation.json (an explanation), summary.json (a comparison), tune.json (a tuning) and "
+        "manifest.json (a propagated folder)."
     )

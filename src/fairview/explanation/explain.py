@@ -80,8 +80,8 @@ def explain(
         >>> import fairview as fv
         >>> graph = fv.load_dataset("german")
         >>> found = fv.explain(fv.Vanilla(epochs=50).fit(graph), graph)
-        >>> found.exact, found.groups, len(found.links)
-        (True, ('Male', 'Female'), 20)
+        >>> found.exact, sorted(found.groups), len(found.links)
+        (True, ['Female', 'Male'], 20)
     """
     require_graph(graph, "explain")
     top, draws, seed = require_whole(top, "top", least=1), require_whole(draws, "draws", least=1), require_seed(seed)

@@ -25,6 +25,7 @@ from fairview.methods.contract import features_like
 from fairview.methods.fitted import Fitted
 from fairview.nn.encoders import Encoder
 from fairview.nn.inputs import GraphInputs
+from fairview.propagation.blocks import Blocks
 from fairview.propagation.operators import Operator
 
 Reals = npt.NDArray[np.floating[Any]]
@@ -87,11 +88,13 @@ def _gradients(member: Fitted, features: npt.NDArray[np.float32], adjacency: Adj
 ]:  # fmt: skip
     """Of share · logits: weight times derivative of each pair, (pairs,), and the derivative of X, (n, d)."""
     dtype = member.classifier.weight.dtype
-    inputs = TracedInputs(features, adjacency, _operator(member), dtype=dtype)
+    spec = member.encoder.spec if isinstance(member.encoder, Encoder) else None
+    operator, blocks = (None, None) if spec is None else (spec.propagation, spec.blocks)
+    inputs = TracedInputs(features, adjacency, operator, blocks=blocks, dtype=dtype)
     with torch.enable_grad():
         for mask in member.evaluation_masks:  # view by view, so that one view's messages are in memory at a time
             inputs.trace()
-            logits = member.classifier(member.encoder(inputs.x * mask, inputs))[:, 0]
+            logits = member.classifier(member.encoder(inputs.view(mask), inputs))[:, 0]
             (logits @ (share / len(member.evaluation_masks)).to(dtype)).backward()
     by_weight, by_value = inputs.pair_weight.grad, inputs.values.grad
     if by_weight is None or by_value is None:
@@ -100,10 +103,6 @@ def _gradients(member: Fitted, features: npt.NDArray[np.float32], adjacency: Adj
             "what a link adds."
         )
     return (inputs.pair_weight.detach() * by_weight).double().numpy(), by_value.double().numpy()
-
-
-def _operator(member: Fitted) -> Operator | None:
-    return member.encoder.spec.propagation if isinstance(member.encoder, Encoder) else None
 
 
 class TracedInputs(GraphInputs):
@@ -115,9 +114,15 @@ class TracedInputs(GraphInputs):
     """
 
     def __init__(
-        self, features: npt.NDArray[np.float32], adjacency: Adjacency, operator: Operator | None, *, dtype: torch.dtype
+        self,
+        features: npt.NDArray[np.float32],
+        adjacency: Adjacency,
+        operator: Operator | None,
+        *,
+        blocks: Blocks | None,
+        dtype: torch.dtype,
     ) -> None:
-        super().__init__(features, adjacency, operator, dtype=dtype)
+        super().__init__(features, adjacency, operator, blocks=blocks, dtype=dtype)
         weights = np.ones(adjacency.num_pairs) if adjacency.weights is None else adjacency.weights
         self.pair_weight = self._tensor(weights).requires_grad_()
         self.values = self._tensor(features).requires_grad_()

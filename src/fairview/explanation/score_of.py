@@ -18,7 +18,7 @@ from fairview.methods.network_method import NetworkMethod
 from fairview.methods.parity import Parity
 from fairview.methods.registry import name_of, needs_group
 from fairview.methods.spline_features import SplineFeatures
-from fairview.nn.encoders import ForeignEncoder, GCNEncoder, GINEncoder, takes_weights
+from fairview.nn.encoders import ForeignEncoder, GCNEncoder, GINEncoder, SIGNEncoder, takes_weights
 from fairview.nn.linear_path import running_statistics
 
 
@@ -82,7 +82,7 @@ def _check_model(model: object) -> None:
     else:
         raise InputError(
             f"explain: '{name_of(model)}' looks at no links, or at none that can be followed. Models with the encoders "
-            "gcn, gin and sage can be explained, ensembles of them, and parity with hops."
+            "gcn, gin, sage and sign can be explained, ensembles of them, and parity with hops."
         )
 
 
@@ -101,7 +101,7 @@ def _check_encoder(model: NetworkMethod) -> None:
     elif encoder.spec.kinds is not None:
         raise InputError("explain: the model weighs kinds of links (link_kinds), which can't be explained.")
     elif encoder.spec.propagation is None:
-        raise InputError("explain: the encoder 'mlp' looks at no links; gcn, gin and sage do.")
+        raise InputError("explain: the encoder 'mlp' looks at no links; gcn, gin, sage and sign do.")
 
 
 # --- in closed form, where there is one -------------------------------------------------------------------------------
@@ -118,13 +118,17 @@ def _wide(model: NetworkMethod) -> Fitted:
 
 
 def _linear(fitted: Fitted, channels: tuple[str, ...], graph: NodeGraph) -> PolynomialScore | None:
-    """The logit as const + S X θ; None where it is not of this form.
+    """The logit as const + S X θ, or const + Σ_h Sʰ X θ_h; None where it is not of this form.
 
     With W and b of the layer, v and c of the head and m̄ the mean mask, θ = m̄ ∘ Wᵀ v and const = v·b + c. BatchNorm in
-    prediction is a scale of W, and a shift of b, for each hidden unit.
+    prediction is a scale of W, and a shift of b, for each hidden unit. SIGN has a θ_h for each hop beside each other.
     """
     encoder = fitted.encoder
-    if not isinstance(encoder, GCNEncoder | GINEncoder) or encoder.spec.layers > 1 or fitted.links is not None:
+    if (
+        not isinstance(encoder, GCNEncoder | GINEncoder | SIGNEncoder)
+        or encoder.spec.layers > 1
+        or fitted.links is not None
+    ):
         return None
     weight, head = encoder.first_weights[0], fitted.classifier
     if isinstance(encoder, GINEncoder):
@@ -134,13 +138,13 @@ def _linear(fitted: Fitted, channels: tuple[str, ...], graph: NodeGraph) -> Poly
     else:
         bias = encoder.layer(0).bias
     theta = fitted.evaluation_masks.mean(dim=0) * (head.weight[0] @ weight)
-    operator = encoder.spec.propagation
+    by_hop, operator = theta.numpy().reshape(-1, len(channels)), encoder.spec.propagation
     if operator is None:
         return None
     return PolynomialScore(
         operator=operator,
         columns=features_like(graph, channels).astype(np.float64),
-        weights=np.stack([np.zeros(len(channels)), theta.numpy()]),
+        weights=by_hop if isinstance(encoder, SIGNEncoder) else np.concatenate([np.zeros_like(by_hop), by_hop]),
         constant=float(head.weight[0] @ bias + head.bias[0]),
         names=channels,
         channel_of=np.arange(len(channels)),

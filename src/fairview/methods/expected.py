@@ -39,6 +39,8 @@ def expected_words(hint: Any) -> str:
         return _either([repr(value) for value in inside])
     if origin in (Union, types.UnionType):
         return _either(list(dict.fromkeys(expected_words(each) for each in inside)))
+    if origin is tuple and inside and inside[0] is str:
+        return "a tuple of texts"
     if origin is tuple:
         return f"a tuple of {expected_words(inside[0])}" if inside else "a tuple"
     kind = origin or hint

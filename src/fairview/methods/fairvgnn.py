@@ -175,11 +175,11 @@ class FairVGNN(SelfSupervised):
 
     @classmethod
     def check_together(cls, settings: Mapping[str, Any]) -> None:
-        """Kinds of links need an encoder that can weigh them, and groups the word that they may be used."""
+        """Kinds of links need an encoder that weighs them, groups a word of permission, self-supervision views."""
         values = {name: settings.get(name, getattr(cls, name)) for name in _TOGETHER}
         problems, kinds, encoder = Problems(), values["link_kinds"], values["encoder"]
-        with problems.collecting():
-            super().check_together(settings)
+        for text in cls.idle_self_supervision(settings):
+            problems.add(text)
         if kinds is not None and (encoder not in ("gcn", "gin") or values["depth"] not in (None, 1)):
             which = f"'{encoder}'" if isinstance(encoder, str) else "a module of your own"
             depth = f" of depth {values['depth']}" if encoder in ("gcn", "gin") else ""

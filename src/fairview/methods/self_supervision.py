@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from fairview.data.graph import NodeGraph
 from fairview.data.sharded_graph import ShardedGraph
-from fairview.errors import InputError, Problems
+from fairview.errors import InputError
 from fairview.methods.contract import open_nodes
 from fairview.methods.parameters import Nodes, Weight
 from fairview.methods.penalised import Penalised, PenalisedNetwork
@@ -46,23 +46,24 @@ class SelfSupervised(Penalised):
     self_supervision_sample: Nodes | None = None
 
     @classmethod
-    def check_together(cls, settings: Mapping[str, Any]) -> None:
-        """The views must differ, and reconstruction needs an encoder that the classifier's phase may update."""
+    def idle_self_supervision(cls, settings: Mapping[str, Any]) -> list[str]:
+        """What is wrong: the views must differ, and reconstruction needs an encoder that its phase may update."""
 
         def given(name: str) -> Any:
             return settings.get(name, getattr(cls, name))
 
-        kind, problems = given("self_supervision"), Problems()
+        kind = given("self_supervision")
         if kind == "none":
-            return
-        here = f"{cls.__name__}: self_supervision='{kind}'"
-        if not given("feature_masks"):
-            problems.add(f"{here} needs masks, and feature_masks is False. Leave one of them out.")
+            return []
+        problems, here = [], f"{cls.__name__}: self_supervision='{kind}'"
+        if not given("feature_masks") and given("link_kinds") is None:
+            problems.append(f"{here} needs masks, and feature_masks is False. Leave one of them out.")
         elif kind == "agreement" and given("views") < 2:
-            problems.add(f"{here} compares views, and there is 1. Set views to 2 or more, or use 'reconstruction'.")
+            problems.append(f"{here} compares views, and there is 1. Set views to 2 or more, or use 'reconstruction'.")
         if kind == "reconstruction" and "classifier" not in given("encoder_updates"):
-            problems.add(f"{here} teaches the encoder in the classifier's phase. Add 'classifier' to encoder_updates.")
-        problems.raise_if_any()
+            rests = "teaches the encoder in the classifier's phase. Add 'classifier' to encoder_updates."
+            problems.append(f"{here} {rests}")
+        return problems
 
     @property
     def learns_unlabelled(self) -> bool:
@@ -108,9 +109,8 @@ class SelfSupervisedNetwork(PenalisedNetwork):
         nodes, weight = self.unlabelled_nodes(), method.self_supervision_weight
         if method.self_supervision == "agreement":
             return Term(nodes, lambda outputs, _: weight * agreement_loss(outputs))
-        if method.weighs_links:  # what a view hides of a channel, it hides whatever kind of links brings it
-            masks = masks.view(len(masks), self.encoder.blocks, -1).amax(dim=1)
-        masks, targets = masks[:, self.hideable], self.targets
+        by_channel = masks.view(len(masks), self.encoder.blocks, -1).mean(dim=1)  # hidden at some hops: by their share
+        masks, targets = by_channel[:, self.hideable], self.targets
 
         def loss(outputs: Tensor, places: Tensor) -> Tensor:
             return weight * reconstruction_loss(outputs[..., 1:], masks, targets[nodes[places.numpy()]])

@@ -157,6 +157,20 @@ def _limits_by_gap(max_gap: Any, gaps: Sequence[str] | str | None) -> tuple[Limi
     )
 
 
+def limits_of(document: Mapping[str, Any]) -> tuple[Limit, ...]:
+    """The limits that a `tune.json` was made with.
+
+    Example:
+        >>> limits_of({"gaps": ["equal_opportunity"], "limits": [{"gap": "equal_opportunity", "limit": 0.1}]})
+        (Limit(gap='equal_opportunity', limit=0.1, attribute=None),)
+    """
+    if "attributes" in document and document["limits"]:
+        return tuple(Limit(each["gap"], each["limit"], each["attribute"]) for each in document["limits"])
+    bounds = {each["gap"]: each["limit"] for each in document["limits"]}
+    names = document.get("attributes", [None])
+    return tuple(Limit(gap, bounds.get(gap), name) for gap in document["gaps"] for name in names)
+
+
 def limited_attributes(limits: Sequence[Limit], graph: NodeGraph) -> tuple[str, ...] | None:
     """The sensitive attributes that have a limit; None where all of them have, with their combinations."""
     asked = dict.fromkeys(limit.attribute for limit in limits if limit.attribute is not None)

@@ -19,7 +19,7 @@ from fairview.runs.finished import read_json, read_object, read_record
 from fairview.tuning.certificate import NAME
 from fairview.tuning.decision import decide
 from fairview.tuning.holdout import hold_out
-from fairview.tuning.limits import Limit
+from fairview.tuning.limits import limits_of
 from fairview.tuning.trials import load_trial
 from fairview.verification import graph_record, model_file
 from fairview.verification.findings import Findings
@@ -80,7 +80,7 @@ def _check_trials(folder: Path, findings: Findings) -> None:
 def _against_study(document: dict[str, Any], study: dict[str, Any]) -> list[str]:
     """The decision must be the answer to what was asked."""
     told = document | {"graph_sha256": document["graph"].get("sha256")}
-    names = ("limits", "gaps", "confidence", "utility", "methods", "population", "seed", "graph_sha256")
+    names = ("limits", "attributes", "gaps", "confidence", "utility", "methods", "population", "seed", "graph_sha256")
     return [f"study.json: {name} is not that of tune.json." for name in names if study.get(name) != told.get(name)]
 
 
@@ -128,9 +128,7 @@ def _decided_again(folder: Path, document: dict[str, Any], graph: NodeGraph, fin
             return [f"{place}/{problem}" for problem in problems]
         trials.append(trial)
     asked = {name: document[name] for name in ("limits", "gaps", "confidence", "utility", "population", "methods")}
-    bounds = {each["gap"]: each["limit"] for each in document["limits"]}
-    limits = tuple(Limit(gap, bounds.get(gap)) for gap in document["gaps"])
-    again = decide(trials, limits, asked | {"seed": document["seed"]}, holdout).document
+    again = decide(trials, limits_of(document), asked | {"seed": document["seed"]}, holdout).document
     parts = (
         "chosen",
         "refused",

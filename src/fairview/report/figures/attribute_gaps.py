@@ -15,6 +15,7 @@ from fairview.report.verdict.model_verdict import largest, measure, too_small
 from fairview.report.words import capitalised, distinct, listed, main_gaps, metric_name, number, percent, points, span
 
 MOST = 40
+_LARGEST = " The gap of a model is the largest of all lines."
 
 
 def figure(content: Content) -> Figure | None:
@@ -30,9 +31,9 @@ def figure(content: Content) -> Figure | None:
     return Figure(
         key="attributes",
         heading="Which of the sensitive attributes matters?",
-        reading="The last line compares all combinations of the groups: two attributes can each look fair while a "
-        "combination of their groups does not. The gap of a model is the largest of all lines. Below, each attribute "
-        "has a part of its own.",
+        reading="The last line is about all combinations of the groups: two attributes can each look harmless while a "
+        f"combination of their groups does not.{_LARGEST if attributes else ''} "
+        "Below, each attribute has a part of its own.",
         panels=() if panel is None else (panel,),
         tables=tuple(tables),
         notes=tuple(too_small(content)),
