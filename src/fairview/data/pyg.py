@@ -168,9 +168,7 @@ def _several(
         values: dict[str, tuple[npt.NDArray[Any], tuple[str, ...]]] = {
             str(name): (_numpy(each, f"sensitive['{name}']"), ()) for name, each in sensitive.items()
         }
-    elif isinstance(sensitive, list | tuple) and not {*map(str, sensitive)}.isdisjoint(
-        _attributes(data) + [*(channels or ())]
-    ):
+    elif isinstance(sensitive, list | tuple) and {*map(str, sensitive)} & {*_attributes(data), *(channels or ())}:
         found = {name: _sensitive(data, name, channels, problems) for name in sensitive}
         values = {name: (each, own) for name, (each, _, own) in found.items() if each is not None}
     elif isinstance(sensitive, str) and sensitive == "sensitive" and isinstance(wrote, Mapping):
