@@ -140,13 +140,16 @@ def test_a_row_survives_json(make_row):
     assert (again.mean("auc"), again.std("auc")) == (pytest.approx(71), pytest.approx(1))
 
 
-def test_a_row_of_earlier_runs_has_means_and_no_interval(make_row):
+def test_a_row_of_earlier_runs_has_means_and_intervals(make_row):
     cell = make_row("fairvgnn").cell
     row = CellResult(cell, earlier={"auc": (0.7, 0.02), "f1": (None, None)}, earlier_runs=5, planned=20)
     again = CellResult.from_dict(json.loads(json.dumps(row.to_dict())))
     assert again == row
     assert (row.known, row.count, row.mean("auc"), row.std("auc"), row.mean("f1")) == (True, 5, 70.0, 2.0, None)
-    assert row.estimate("auc").low is None
+    whole = make_row("fairvgnn", auc=[60.0, 70.0, 65.0])
+    known = CellResult(cell, earlier={"auc": (whole.mean("auc") / 100, whole.std("auc") / 100)}, earlier_runs=3)
+    ends = [(each.low, each.high) for each in (known.estimate("auc"), whole.estimate("auc"))]
+    assert ends[0] == pytest.approx(ends[1])
 
 
 def test_one_undefined_run_makes_the_mean_undefined(make_row):

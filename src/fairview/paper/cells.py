@@ -11,7 +11,7 @@ from typing import Any
 from fairview.methods.registry import METHODS
 from fairview.paper.numbers import PAPER_METRICS, Number, Printed, paper_dataset, printed_row
 from fairview.paper.scope import WITHOUT, Scope
-from fairview.study.statistics import Estimate, RunMetrics, difference, estimate, unpaired_difference
+from fairview.study.statistics import Estimate, RunMetrics, difference, estimate, summary_estimate, unpaired_difference
 from fairview.study.trials import Result, Trial, TrialNotice, finished_trials, run_trials
 from fairview.undefined import Undefined
 
@@ -122,14 +122,13 @@ class CellResult:
         ]
 
     def estimate(self, metric: str) -> Estimate:
-        """Mean, deviation and interval, as fractions; the mean is undefined if one run's is, or nothing was run.
-
-        Of earlier runs, which are not at hand, there is no interval.
-        """
+        """Mean, deviation and interval, as fractions; the mean is undefined if one run's is, or nothing was run."""
         if self.values:
             return estimate(self.runs, metric)
         mean, std = self.earlier.get(metric, (None, None))
-        return Estimate(Undefined(self.reason or "not run")) if mean is None else Estimate(mean, std)
+        if mean is None:
+            return Estimate(Undefined(self.reason or "not run"))
+        return summary_estimate(mean, std, self.earlier_runs)
 
     def mean(self, metric: str) -> float | None:
         """In percent; None if it is undefined."""

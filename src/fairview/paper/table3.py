@@ -23,7 +23,7 @@ FAIRGNN_LABELS = 500
 MORE_LABELS = f"fairgnn, {FAIRGNN_LABELS} labels"
 
 NOTES = (
-    "The epoch that is kept is chosen by one rule for all methods: validation AUC + F1 + accuracy - (SP gap + EO gap). "
+    "The epoch that is kept is chosen by one rule for all methods: validation AUC + F1 + accuracy - (SP gap + EO gap).",
     "The published plain models keep the epoch of lowest validation loss: a row of their own, compared with the "
     "paper's, which takes no part in the ranks.",
     "Bail GIN's settings were never published; ours were chosen on validation (docs/presets.md).",

@@ -109,6 +109,20 @@ def unpaired_difference(one: Estimate, n_one: int, other: Estimate, n_other: int
     return _cut(Estimate(mean, None, mean - half, mean + half), -1.0, 1.0)
 
 
+def summary_estimate(mean: float, std: float | None, n: int) -> Estimate:
+    """The same as `estimate` where only mean and deviation (ddof 0) of n runs are at hand.
+
+    Example:
+        >>> known = summary_estimate(0.8, 0.0816496580927726, 3)
+        >>> round(known.low, 4), round(known.high, 4)
+        (0.5516, 1.0)
+    """
+    if std is None or n < 2 or std < _EQUAL:
+        return Estimate(mean, std)
+    half = float(stats.t.ppf((1 + LEVEL) / 2, n - 1)) * std / math.sqrt(n - 1)
+    return _cut(Estimate(mean, std, mean - half, mean + half), 0.0, 1.0)
+
+
 def t_interval(values: npt.ArrayLike, *, level: float = LEVEL) -> tuple[float, float] | None:
     """mean ± t s/√n with n - 1 degrees of freedom and s with ddof 1; None for a single value.
 
