@@ -90,8 +90,8 @@ def _refuse_unsure(graph: NodeGraph, known: Facts) -> NoReturn:
     nodes = int((graph.sensitive[linked] == UNKNOWN).sum())
     raise InputError(
         f"predict: a model with link_kinds='groups' needs the group ('{known.sensitive_name}') of every node with "
-        f"links, as in its training, and that of {nodes:,} is not known. Give it; the group of known nodes that stand around "
-        f"new ones ({option('context')}) is not read: put them among the nodes."
+        f"links, as in its training, and that of {nodes:,} is not known. Give it; the group of known nodes that stand "
+        f"around new ones ({option('context')}) is not read: put them among the nodes."
     )
 
 
