@@ -113,6 +113,14 @@ def test_one_of_several_attributes_can_be_asked_about(run, tmp_path):
     assert (wrong.code, wrong.err) == (1, "error: no sensitive attribute 'rac'. Did you mean 'race'?\n")
 
 
+def test_a_file_in_place_of_a_run_is_named_as_no_run(run, tmp_path):
+    table = tmp_path / "people.csv"
+    table.write_text("id\n")
+    outcome = run("explain", table)
+    assert (outcome.code, "is it the folder of a finished run?" in outcome.err) == (1, True), outcome.err
+    assert "--out" not in outcome.err
+
+
 def test_a_run_on_a_propagated_folder_has_no_links(run, propagated, tmp_path):
     folder = tmp_path / "run"
     given = ("--propagated", propagated().folder, "--method", "vanilla", "--set", "epochs=2", "--no-report")

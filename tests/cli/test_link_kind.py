@@ -105,3 +105,35 @@ def test_groups_need_the_flag(run, home, tmp_path):
     answer = run("predict", tmp_path / "a", "--nodes", without, "--edges", home / "links.csv")
     assert answer.code == 1
     assert "the model needs each node's sensitive group" in answer.err
+
+
+def test_messages_name_no_flag_that_is_not_there(run, home, tmp_path):
+    outcome = run("train", *tables(home), "--set", "link_kinds=given", *QUICK, "--no-report", "--out", tmp_path / "a")
+    assert outcome.code == 1
+    assert "with --link-kind, or take bands of similarity: link_kinds='bands'." in outcome.err
+
+
+def test_known_nodes_around_new_ones_have_no_group_and_the_message_says_so(run, home, tmp_path):
+    command = ("train", *tables(home), "--set", "link_kinds=groups", "--group-at-prediction", *QUICK, "--no-report")
+    assert run(*command, "--out", tmp_path / "a").code == 0
+    header, *rows = (home / "people.csv").read_text().splitlines()
+    new, known = tmp_path / "new.csv", tmp_path / "known.csv"
+    new.write_text("\n".join([header, *rows[:20]]) + "\n")
+    known.write_text("\n".join([header, *rows[20:]]) + "\n")
+    given = ("--nodes", new, "--edges", home / "links.csv", "--context", known)
+    outcome = run("predict", tmp_path / "a", *given, "--out", tmp_path / "scores.csv")
+    assert outcome.code == 1
+    assert "needs the group ('sex') of every node with links" in outcome.err
+    assert "(--context) is not read: put them among the nodes." in outcome.err
+
+
+def test_a_method_that_always_needs_the_groups_takes_the_flag(run, home, tmp_path):
+    command = ("train", *tables(home), "--method", "group-thresholds", "--no-report", "--out", tmp_path / "a")
+    outcome = run(*command, "--group-at-prediction")
+    assert outcome.code == 0, outcome.err
+
+
+def test_a_comparison_without_fairvgnn_takes_the_flag_too(run, home, tmp_path):
+    command = ("compare", *tables(home), "--methods", "vanilla", "--set", "vanilla.epochs=2", "--splits", 1)
+    outcome = run(*command, "--group-at-prediction", "--no-report", "--out", tmp_path / "a")
+    assert outcome.code == 0, outcome.err

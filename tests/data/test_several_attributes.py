@@ -52,6 +52,8 @@ def test_one_attribute_of_several_is_the_graph_that_was_read_with_it_alone(name:
 def test_all_together_is_an_attribute_by_its_name_too() -> None:
     graph = read()
     assert graph.attribute("race & sex") is graph
+    with pytest.raises(fv.InputError, match=r"no sensitive attribute 'x'. Known: race\.$"):
+        graph.attribute("race").attribute("x")
     with pytest.raises(fv.InputError, match=r"no sensitive attribute 'rase'. Did you mean 'race'"):
         graph.attribute("rase")
 

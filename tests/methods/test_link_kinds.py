@@ -193,7 +193,8 @@ def test_a_model_of_groups_says_that_it_needs_them_and_refuses_nodes_without(gra
     assert "needs each node's group ('sensitive'), and none is known" in refused(model.predict_proba, nobody)
     some = graph.sensitive.copy()
     some[0] = -1
-    assert "not fitted with: 'unknown group'" in refused(model.predict_proba, graph.replace(sensitive=some))
+    said = refused(model.predict_proba, graph.replace(sensitive=some))
+    assert "needs the group ('sensitive') of every node with links, as in its training, and that of 1 is not" in said
 
 
 def test_links_of_unknown_groups_are_a_kind_of_their_own(graph):

@@ -85,7 +85,8 @@ def compare(
 
     check_folder(out, OUTPUTS, inputs=options.inputs_of(tables), overwrite=force)
     graph = chosen_graph(dataset, data_dir, tables)
-    changes = _changes([*(setting or []), *(["fairvgnn.group_at_prediction=true"] if group_at_prediction else [])])
+    allowed = group_at_prediction and any(name.lower() == "fairvgnn" for name in options.names(methods) or ["fairvgnn"])
+    changes = _changes([*(setting or []), *(["fairvgnn.group_at_prediction=true"] if allowed else [])])
     options.import_from_here(methods, encoders)
     kept = f"finished trials are kept; the same command goes on in {out}"
     with terminable(kept), follow_trials(f"Comparing on {graph.provenance.source}") as notice:

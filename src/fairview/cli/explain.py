@@ -64,8 +64,8 @@ def explain(
 
     folder = options.run_folder(run)
     target = out or folder
-    check_folder(target, OUTPUTS, inputs=options.inputs_of(tables), overwrite=force)
     check_links(folder)
+    check_folder(target, OUTPUTS, inputs=options.inputs_of(tables), overwrite=force)
     graph = training_graph(folder, data_dir, tables)
     model = options.load_run(run, method, encoder)
     document = explain_run(

@@ -107,7 +107,8 @@ def train(
     _check_out(out, seeds, options.inputs_of(tables), force)
     options.import_from_here(method, encoder)
     entry = resolve_method(method)
-    setting = [*(setting or []), *(["group_at_prediction=true"] if group_at_prediction else [])]
+    allowed = group_at_prediction and not entry.group_at_prediction  # those that always need the groups have no setting
+    setting = [*(setting or []), *(["group_at_prediction=true"] if allowed else [])]
     place = place_among_processes(
         propagated,
         lambda: not (ensemble or stability) and _divisible(entry, encoder, preset, dataset, setting),

@@ -224,7 +224,8 @@ class NodeGraph(Rebuilt):
         if name == self.sensitive_name:
             return self
         if name not in by_name:
-            raise InputError(f"no sensitive attribute '{name}'.{did_you_mean(name, [*by_name, self.sensitive_name])}")
+            known = list(dict.fromkeys([*by_name, self.sensitive_name]))
+            raise InputError(f"no sensitive attribute '{name}'.{did_you_mean(name, known)}")
         return self.with_attributes([by_name[name]])
 
     def hiding_groups(self, where: npt.ArrayLike) -> NodeGraph:

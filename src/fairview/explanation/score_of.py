@@ -7,7 +7,7 @@ import torch
 
 from fairview.data.graph import NodeGraph
 from fairview.data.stored_links import StoredLinks
-from fairview.errors import InputError, Problems, option
+from fairview.errors import InputError, Problems
 from fairview.explanation.network_score import NetworkScore
 from fairview.explanation.polynomial_score import PolynomialScore
 from fairview.explanation.score import Score
@@ -70,7 +70,7 @@ def _check_model(model: object) -> None:
         if model.hops == 0:
             raise InputError("explain: this 'parity' looks at no links (hops=0); contributions() has its channels.")
         if model.head != "linear":
-            raise InputError(f"explain: 'parity' with head='mlp' is no sum over links; fit it with {_linear_head()}.")
+            raise InputError("explain: 'parity' with head='mlp' is no sum over links; fit it with head='linear'.")
         if not isinstance(model.basis, str):
             raise InputError("explain: 'parity' with a basis of your own may look at links where nobody can follow it.")
     elif isinstance(model, NetworkMethod):
@@ -84,10 +84,6 @@ def _check_model(model: object) -> None:
             f"explain: '{name_of(model)}' looks at no links, or at none that can be followed. Models with the encoders "
             "gcn, gin, sage and sign can be explained, ensembles of them, and parity with hops."
         )
-
-
-def _linear_head() -> str:
-    return option("head", "linear")
 
 
 def _check_encoder(model: NetworkMethod) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, NoReturn
 
 import numpy as np
 
@@ -41,8 +41,8 @@ def with_kinds(
     links = graph.adjacency
     if isinstance(links, StoredLinks):
         raise InputError(
-            "link_kinds: a propagated folder holds no kinds of links. Read the tables themselves, or leave "
-            f"{option('link_kinds')} out."
+            "link_kinds: a propagated folder holds no kinds of links. Read the tables themselves, or leave link_kinds "
+            "out."
         )
     if source == "bands":
         found = _similarities(graph, channels, known)
@@ -76,9 +76,23 @@ def _by_groups(graph: NodeGraph, known: Facts | None) -> Adjacency:
     links = graph.adjacency
     one, other = graph.sensitive[links.sources], graph.sensitive[links.indices]
     unsure = (one == UNKNOWN) | (other == UNKNOWN)
+    if known is not None and unsure.any() and UNSURE not in known.link_kinds:
+        _refuse_unsure(graph, known)
     names = GROUP_KINDS if unsure.any() else GROUP_KINDS[:2]
     codes = np.where(unsure, 2, one != other).astype(np.int16)
     return dataclasses.replace(links, kinds=LinkKinds(names, codes))
+
+
+def _refuse_unsure(graph: NodeGraph, known: Facts) -> NoReturn:
+    """Every group was known in training, so that nothing was learnt of links without."""
+    links = graph.adjacency
+    linked = np.unique(np.concatenate([links.sources, links.indices]))
+    nodes = int((graph.sensitive[linked] == UNKNOWN).sum())
+    raise InputError(
+        f"predict: a model with link_kinds='groups' needs the group ('{known.sensitive_name}') of every node with "
+        f"links, as in its training, and that of {nodes:,} is not known. Give it; the group of known nodes that stand "
+        f"around new ones ({option('context')}) is not read: put them among the nodes."
+    )
 
 
 def _without_kinds(graph: NodeGraph, known: Facts | None) -> Adjacency:
@@ -93,5 +107,5 @@ def _without_kinds(graph: NodeGraph, known: Facts | None) -> Adjacency:
         )
     raise InputError(
         f"link_kinds: the graph's links have no kinds. Read them from a column with {option('link_kind')}, or take "
-        f"bands of similarity: {option('link_kinds', 'bands')}."
+        "bands of similarity: link_kinds='bands'."
     )

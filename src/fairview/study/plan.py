@@ -209,7 +209,7 @@ def _changes(
         word = key if isinstance(key, str) else key.__name__
         if word not in known and word not in words:
             where = placeholder(python=f"changes[{word!r}]", command_line=f"{flag('changes')} {word}.…")
-            problems.add(f"{where}: '{word}' is not compared here.{did_you_mean(word, words)}")
+            problems.add(f"{where}: '{word}' is not compared here.{did_you_mean(word, list(dict.fromkeys(words)))}")
         for name in values:
             if name in _FIXED:
                 setting = f"{flag('changes')} {word}.{name}"
