@@ -71,6 +71,8 @@ def intersection(attributes: Sequence[Attribute]) -> Attribute:
         >>> both.name, both.groups, both.codes.tolist()
         ('sex & old', ('sex=f & old=no', 'sex=f & old=yes', 'sex=m & old=no', 'sex=m & old=yes'), [0, 2, -1])
     """
+    if not attributes:
+        raise InputError("sensitive: names no attribute; expected at least one.")
     if len(attributes) == 1:
         return attributes[0]
     names = [attribute.name for attribute in attributes]

@@ -153,3 +153,9 @@ def test_gaps_and_attributes_are_not_mixed(run, tables):
     done = run("tune", *tables, *BOTH, "--max-gap", "race=0.1", "--max-gap", "equal_opportunity=0.1")
     assert done.code == 1
     assert "and the gap apart: --max-gap race=0.05 --gap equal_opportunity." in done.err
+
+
+def test_a_known_dataset_has_its_own_sensitive_attribute(run, tmp_path):
+    done = run("train", "german", "--sensitive", "Age", "--sensitive", "Gender", "--out", tmp_path / "run")
+    assert done.code == 1
+    assert "--label and --sensitive are of own tables (--nodes); a known dataset has its own." in done.err

@@ -183,8 +183,6 @@ class Evaluator:
         threshold: float = 0.5,
     ) -> None:
         by_name = sensitive if isinstance(sensitive, Mapping) else {"sensitive": sensitive}
-        if not by_name:
-            raise InputError("sensitive: names no attribute; expected at least one, such as {'sex': [...]}.")
         labels = binary(y_true, "y_true")
         self._prepare(
             labels,
