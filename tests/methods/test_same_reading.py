@@ -40,8 +40,10 @@ def tables() -> tuple[pl.DataFrame, pl.DataFrame]:
         }
     )
     ends = draw.integers(0, N, (3, 3 * N)).astype(str)
+    links = pl.DataFrame({"source": ends[0], "target": ends[1], "third": ends[2]})
     hours = [1 + k % 5 for k in range(3 * N)]
-    return people, pl.DataFrame({"source": ends[0], "target": ends[1], "third": ends[2], "hours": hours})
+    ties = ["kin" if int(a) + int(b) & 1 else "work" for a, b in zip(ends[0], ends[1], strict=True)]
+    return people, links.with_columns(hours=pl.Series(hours), tie=pl.Series(ties))
 
 
 AS_FITTED: dict[str, Any] = {
@@ -76,6 +78,7 @@ FLIPS: dict[str, Any] = {
     "similarity_with_sensitive": True,
     "directed": False,
     "edge_weight": "hours",
+    "link_kind": "tie",
     "drop_unknown": True,
     "separator": ";",
     "encoding": "latin-1",
@@ -144,8 +147,8 @@ def test_an_option_of_read_graph_beside_the_recipe_changes_no_score(fitted, opti
 
 
 HARMLESS = {
-    "nodes", "label", "positive", "classes", "unlabelled", "split", "split_seed", "drop_unknown", "separator",
-    "encoding", "name", "recipe",
+    "nodes", "label", "positive", "classes", "unlabelled", "split", "split_seed", "link_kind", "drop_unknown",
+    "separator", "encoding", "name", "recipe",
 }  # fmt: skip
 """Options that change no score, and may differ without the recipe."""
 
@@ -223,6 +226,7 @@ PYG_FLIPS: dict[str, Any] = {
     "channels": ["a", "b", "c"],
     "directed": True,
     "edge_weight": np.arange(1.0, 3 * N + 1),
+    "link_kind": (data().edge_index.sum(dim=0) % 2).numpy(),
 }
 
 

@@ -53,7 +53,8 @@ def cut(scores: Scores, share: float) -> float:
     ordered, above = np.sort(scores), round(share * len(scores))
     below = len(scores) - above
     ends = (ordered[below - 1] if below else 0.0, ordered[below] if above else 1.0)
-    return float(np.clip(sum(ends) / 2, _LEAST, 1 - _LEAST))
+    middle = sum(ends) / 2  # of neighbouring floats it may round to the upper one, which must stay above
+    return float(np.clip(middle if not above or middle < ends[1] else ends[0], _LEAST, 1 - _LEAST))
 
 
 def moved_by_shift(scores: Scores, threshold: float, relaxation: float) -> Scores:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fairview.optional import require
-from fairview.report.attributes import by_attribute
 from fairview.report.figures.figure import Figure
 from fairview.report.figures.registry import FIGURES
 
@@ -30,6 +29,8 @@ def figures_of(content: Content, *, parts: bool = True) -> list[Figure]:
     Raises:
         FairviewError: altair is not installed.
     """
+    from fairview.report.attributes import by_attribute
+
     require("altair", *NEEDS)
     views = by_attribute(content) if parts else {}
     whole = [entry for entry in FIGURES.values() if not (views and entry.by_attribute)]
