@@ -56,3 +56,14 @@ def test_hiding_and_picking_nodes() -> None:
     assert sex.hidden(np.array([True, False, False])).codes.tolist() == [-1, 1, -1]
     assert sex.at(np.array([2, 1])).codes.tolist() == [-1, 1]
     assert sex.unknown == 1
+
+
+def test_too_many_combinations_are_refused_however_many():
+    parts = [attribute(f"a{number}", [0], tuple(map(str, range(2**13)))) for number in range(5)]
+    with pytest.raises(fv.InputError, match="groups together"):
+        intersection(parts)
+
+
+def test_no_attribute_makes_no_groups():
+    with pytest.raises(fv.InputError, match="sensitive: names no attribute"):
+        intersection([])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -70,12 +71,14 @@ def intersection(attributes: Sequence[Attribute]) -> Attribute:
         >>> both.name, both.groups, both.codes.tolist()
         ('sex & old', ('sex=f & old=no', 'sex=f & old=yes', 'sex=m & old=no', 'sex=m & old=yes'), [0, 2, -1])
     """
+    if not attributes:
+        raise InputError("sensitive: names no attribute; expected at least one.")
     if len(attributes) == 1:
         return attributes[0]
     names = [attribute.name for attribute in attributes]
     if twice := repeated(names):
         raise InputError(f"sensitive: the attributes' names must differ; repeated: {some(sorted(twice))}.")
-    number = int(np.prod([len(attribute.groups) for attribute in attributes], dtype=np.int64))
+    number = prod(len(attribute.groups) for attribute in attributes)
     if number > MOST_CROSSED:
         parts = ", ".join(f"'{attribute.name}' {len(attribute.groups)}" for attribute in attributes)
         raise InputError(

@@ -129,3 +129,33 @@ def test_combinations_without_people_are_named_below_the_audits_table(run, table
     missing = "race=other & sex=m" if nodes["sex"][-1] == "f" else "race=other & sex=f"
     assert f"Without nodes: {missing}." in " ".join(done.out.split())
     assert "homophily of group 'race=other" not in done.out
+
+
+def test_check_says_which_attribute_has_one_group_only(run, tables, tmp_path):
+    pl.read_csv(tables[1]).with_columns(pl.lit("f").alias("sex")).write_csv(tmp_path / "people.csv")
+    done = run("check", "--nodes", tmp_path / "people.csv", *tables[2:], *BOTH)
+    assert done.code == 3
+    assert "no model can be trained: 'sex': one group only ('f'); at least two are needed to compare." in done.err
+
+
+def test_the_column_that_new_tables_lack_is_named(run, tables, tmp_path):
+    trained = run("train", *tables, *BOTH, "--method", "group-thresholds", "--out", tmp_path / "run")
+    assert trained.code == 0, trained.err
+    pl.read_csv(tables[1]).drop("sex").write_csv(tmp_path / "people.csv")
+    new = ["--nodes", tmp_path / "people.csv", *tables[2:]]
+    for command in (["evaluate"], ["predict", "--out", tmp_path / "predictions.csv"]):
+        done = run(command[0], tmp_path / "run", *new, *command[1:])
+        assert done.code == 1
+        assert "column 'sex' is missing or empty" in done.err
+
+
+def test_gaps_and_attributes_are_not_mixed(run, tables):
+    done = run("tune", *tables, *BOTH, "--max-gap", "race=0.1", "--max-gap", "equal_opportunity=0.1")
+    assert done.code == 1
+    assert "and the gap apart: --max-gap race=0.05 --gap equal_opportunity." in done.err
+
+
+def test_a_known_dataset_has_its_own_sensitive_attribute(run, tmp_path):
+    done = run("train", "german", "--sensitive", "Age", "--sensitive", "Gender", "--out", tmp_path / "run")
+    assert done.code == 1
+    assert "--label and --sensitive are of own tables (--nodes); a known dataset has its own." in done.err

@@ -44,6 +44,16 @@ def test_every_reason_is_given(labels, sensitive, parts, reasons):
     assert reasons_against(graph(labels, sensitive, parts)) == reasons
 
 
+def test_each_of_several_attributes_needs_two_groups():
+    made = graph([0, 1, 0, 1], {"sex": list("fmfm"), "race": list("aaaa"), "age": [None] * 4})
+    assert reasons_against(made) == [
+        "'race': one group only ('a'); at least two are needed to compare",
+        "'age': no node has a sensitive value; at least two are needed to compare",
+    ]
+    with pytest.raises(fv.InputError, match="'race' has fewer than two groups"):
+        check_trainable(with_default_split(made)[0])
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.data(), st.integers(1, 8), st.booleans())
 def test_there_is_a_reason_exactly_when_training_refuses(data, n, own_split):

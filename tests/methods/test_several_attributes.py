@@ -214,3 +214,9 @@ def test_tiny_combinations_are_left_out_of_the_penalty_and_named(both):
     assert notes == (
         "Combinations of fewer than 5 nodes are left out of the penalty: 'race=b & sex=f', 'race=b & sex=m'.",
     )
+
+
+@pytest.mark.parametrize("method", [fv.Parity, fv.Vanilla])
+def test_a_penalty_between_no_groups_is_refused(method):
+    with pytest.raises(fv.InputError, match=r"penalise: names no sensitive attribute\. Known: race, sex, race & sex\."):
+        method(penalise=(), statistical_parity_weight=1.0).fit(crossed_graph(200, seed=1))

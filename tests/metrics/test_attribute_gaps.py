@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from fairlearn.metrics import MetricFrame, selection_rate, true_positive_rate
 
+from fairview.errors import InputError
 from fairview.metrics import Evaluator
 from fairview.metrics.document import checked_metrics
 from fairview.metrics.intervals import Interval
@@ -128,3 +129,10 @@ def test_the_document_is_plain_and_accepted() -> None:
         *again["attributes"]["race"]
     }
     assert "auc" not in again["attributes"]["race"]
+
+
+def test_attributes_may_have_any_names_but_there_must_be_one() -> None:
+    found = Evaluator([0, 1], sensitive={1: ["a", "b"], 2: ["c", "d"]})([0.2, 0.8])  # type: ignore[dict-item]
+    assert list(found.attributes) == ["1", "2", "1 & 2"]
+    with pytest.raises(InputError, match="sensitive: names no attribute"):
+        Evaluator([0, 1], sensitive={})

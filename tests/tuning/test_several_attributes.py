@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from studies.graphs import crossed_graph
 
 import fairview as fv
 from fairview.metrics.gap_test import Sample, gap_p_value
-from fairview.tuning.certificate import check_certificate
+from fairview.tuning.certificate import check_certificate, conditions
 from fairview.tuning.choice import Candidates, Scored
 from fairview.tuning.holdout import check_certifiable, fewest_nodes, hold_out
 from fairview.tuning.limits import Limit, read_limits
@@ -123,6 +124,26 @@ def test_no_method_sees_an_attribute_of_a_held_out_node(half_known):
     for attribute in holdout.design.attributes:
         assert (attribute.codes[hidden] == -1).all()
     assert (holdout.design.sensitive[hidden] == -1).all()
+
+
+def test_the_conditions_speak_of_the_attributes_that_have_a_limit(half_known):
+    race, sex = half_known.attributes
+    more = replace(sex, groups=(*sex.groups, "x"))  # of which there is nobody
+    holdout = hold_out(half_known.with_attributes([race, more]), seed=1)
+
+    def said_for(name):
+        return [
+            each for each in conditions(holdout, "new", read_limits({name: 0.1}, None, NAMES)) if "groups by" in each
+        ]
+
+    of_race = "what it says of groups by race does not speak of them."
+    assert said_for("race") == [f"The race of 300 nodes is not known; {of_race}"]
+    unknown, empty = said_for("race & sex")
+    assert unknown.startswith(f"The race & sex of {half_known.sensitive_unknown} nodes is not known; ")
+    cells = ", ".join(f"'race={group} & sex=x'" for group in race.groups)
+    assert empty == (
+        f"No node of this graph is in {cells}; what it says of groups by race & sex does not speak of such nodes."
+    )
 
 
 def test_each_limit_is_tested_on_the_groups_of_its_attribute(half_known):

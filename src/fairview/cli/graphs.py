@@ -69,6 +69,8 @@ def chosen_graph(
         one = "a known dataset, --nodes or --propagated" if or_folder else "either a known dataset or --nodes"
         raise InputError(f"give {one}.")
     if dataset is not None:
+        if tables["label"] is not None or tables["sensitive"]:
+            raise InputError("--label and --sensitive are of own tables (--nodes); a known dataset has its own.")
         return load_dataset(dataset, data_dir=data_dir)
     if tables["label"] is None or not tables["sensitive"]:
         raise InputError("own tables need --label and --sensitive.")

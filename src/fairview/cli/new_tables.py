@@ -23,10 +23,11 @@ def new_graph(model: Estimator, run: Path, tables: TableOptions) -> tuple[NodeGr
     if recipe is None:
         raise InputError(f"{run}: the model was not trained on a table, so it can't read one; use it from Python.")
     graph = read_graph(**tables, recipe=recipe)
-    if needs_group(model) and recipe.sensitive is not None and graph.sensitive_unknown == graph.num_nodes:
+    empty = [attribute.name for attribute in graph.attributes if attribute.unknown == graph.num_nodes]
+    if needs_group(model) and recipe.sensitive is not None and empty:
+        which = f"columns {quoted(empty)} are" if len(empty) > 1 else f"column {quoted(empty)} is"
         raise InputError(
-            f"{tables['nodes']}: the model needs each node's sensitive group, and the column "
-            f"{quoted(each.column for each in recipe.attributes)} is missing or empty."
+            f"{tables['nodes']}: the model needs each node's sensitive group, and the {which} missing or empty."
         )
     return graph, NEW if NEW in graph.splits else "all"
 

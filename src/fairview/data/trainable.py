@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from fairview.attributes import Attribute
 from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
 from fairview.errors import quoted
@@ -22,13 +23,18 @@ def reasons_against(graph: NodeGraph) -> list[str]:
         >>> reasons_against(graph)
         ["one group only ('f'); at least two are needed to compare", "all 2 labels are '1'; both classes are needed"]
     """
-    present = [name for name, size in graph.group_sizes.items() if size]
-    reasons = []
-    if len(present) < 2:
-        which = f"one group only ({quoted(present)})" if present else "no node has a sensitive value"
-        reasons.append(f"{which}; at least two are needed to compare")
+    reasons = [reason for attribute in graph.attributes if (reason := _groups(graph, attribute))]
     wrong = _classes(graph, np.ones(graph.num_nodes, dtype=np.bool_), "no node has a label")
     return reasons + ([wrong] if wrong else _of_the_splits(graph))
+
+
+def _groups(graph: NodeGraph, attribute: Attribute) -> str | None:
+    present = [name for name, size in attribute.sizes.items() if size]
+    if len(present) >= 2:
+        return None
+    which = f"one group only ({quoted(present)})" if present else "no node has a sensitive value"
+    of = f"'{attribute.name}': " if graph.several else ""
+    return f"{of}{which}; at least two are needed to compare"
 
 
 def _of_the_splits(graph: NodeGraph) -> list[str]:

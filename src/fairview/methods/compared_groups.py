@@ -45,6 +45,8 @@ def compared_groups(
     """
     every = {each.name: each for each in (*graph.attributes, *((graph.crossed,) if graph.several else ()))}
     asked = list(every) if names is None else [names] if isinstance(names, str) else list(dict.fromkeys(names))
+    if not asked:
+        raise InputError(f"penalise: names no sensitive attribute.{did_you_mean('', list(every))}")
     if wrong := [name for name in asked if name not in every]:
         raise InputError(f"penalise: no sensitive attribute '{wrong[0]}'.{did_you_mean(wrong[0], list(every))}")
     found, notes = [], []

@@ -185,7 +185,9 @@ class Evaluator:
         by_name = sensitive if isinstance(sensitive, Mapping) else {"sensitive": sensitive}
         labels = binary(y_true, "y_true")
         self._prepare(
-            labels, [Attribute(name, *group_codes(values, name)) for name, values in by_name.items()], threshold
+            labels,
+            [Attribute(str(name), *group_codes(values, str(name))) for name, values in by_name.items()],
+            threshold,
         )
 
     @classmethod

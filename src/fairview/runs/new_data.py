@@ -8,7 +8,6 @@ from typing import Any
 from fairview.data.few import few_nodes
 from fairview.data.graph import NodeGraph
 from fairview.errors import Problems, command
-from fairview.groups import UNKNOWN
 from fairview.methods.constant import Constant
 from fairview.methods.estimator import Estimator
 from fairview.methods.evaluate import evaluate
@@ -58,11 +57,13 @@ def _check(graph: NodeGraph, model: Estimator) -> None:
             f"{name}: no node has a label: the column '{label}' is missing or empty. Metrics compare predictions with "
             f"labels; without them, {command('predict')} gives scores."
         )
-    if not (graph.sensitive != UNKNOWN).any():
-        problems.add(
-            f"{name}: no node has a known group: the column '{model.facts().sensitive_name}' is missing or empty. Add "
-            "it: gaps compare its groups."
-        )
+    for attribute in graph.attributes:
+        if attribute.unknown == graph.num_nodes:
+            column = attribute.name if graph.several else model.facts().sensitive_name
+            problems.add(
+                f"{name}: no node has a known group: the column '{column}' is missing or empty. Add it: gaps compare "
+                "its groups."
+            )
     problems.raise_if_any()
 
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from fairview._version import __version__
 from fairview.data.graph import NodeGraph
 from fairview.data.stored_links import StoredLinks
-from fairview.errors import InputError
+from fairview.errors import InputError, quoted
 from fairview.files import read_regular
 from fairview.methods.estimator import Estimator
 from fairview.methods.model_files import load_model
@@ -48,7 +48,7 @@ def statement(tests: Sequence[Tested], confidence: float) -> str:
     return f"With {100 * confidence:g} % confidence {promised}."
 
 
-def conditions(holdout: Holdout, population: str) -> list[str]:
+def conditions(holdout: Holdout, population: str, limits: Sequence[Limit]) -> list[str]:
     """Under which the promise holds."""
     graph, left = holdout.graph, holdout.unlabelled_left_out
     where = (
@@ -63,22 +63,26 @@ def conditions(holdout: Holdout, population: str) -> list[str]:
         where,
         "It holds for this model file with this threshold. Refitting, another threshold, or calibration voids it.",
         *_sample_condition(graph),
-        *_unknown_condition(graph),
+        *_unknown_condition(holdout, limits),
         *([f"It does not speak of the {left:,} nodes without a label: none could certify."] if left else []),
         "The limit was set before anybody looked. A limit that is chosen after looking at the results is not covered.",
     ]
 
 
-def _unknown_condition(graph: NodeGraph) -> list[str]:
+def _unknown_condition(holdout: Holdout, limits: Sequence[Limit]) -> list[str]:
+    """Whom it does not speak of: of several attributes, by each that has a limit."""
+    graph = holdout.graph
     if not graph.several:
         unknown = graph.sensitive_unknown
         return [f"The group of {unknown:,} nodes is not known; it does not speak of them."] if unknown else []
-    return [
-        f"The {each.name} of {each.unknown:,} nodes is not known; what it says of groups by {each.name} does not speak "
-        "of them."
-        for each in graph.attributes
-        if each.unknown
-    ]
+    found = []
+    for name in dict.fromkeys(limit.attribute for limit in limits):
+        view, what = holdout.by(name).graph, f"what it says of groups by {name} does not speak of"
+        if view.sensitive_unknown:
+            found.append(f"The {name} of {view.sensitive_unknown:,} nodes is not known; {what} them.")
+        if empty := [group for group, size in view.group_sizes.items() if not size]:
+            found.append(f"No node of this graph is in {quoted(empty, limit=20)}; {what} such nodes.")
+    return found
 
 
 def _sample_condition(graph: NodeGraph) -> list[str]:
@@ -133,7 +137,7 @@ def certificate(
         "threshold": threshold,
         "population": population,
         "rule": RULE,
-        "conditions": conditions(holdout, population),
+        "conditions": conditions(holdout, population, [test.limit for test in tests]),
         "order": order,
         "candidates": candidates,
         "versions": {"fairview": __version__},

@@ -90,7 +90,7 @@ def decide(trials: Sequence[Trial], limits: tuple[Limit, ...], asked: Mapping[st
         ],
         "choices": [other | {"candidate": places.get(other["candidate"])} for other in others],
         "nodes": holdout.nodes(),
-        "conditions": conditions(holdout, population) if bounded else [],
+        "conditions": conditions(holdout, population, bounded) if bounded else [],
         "notes": [],
         "trials": len(trials),
     }

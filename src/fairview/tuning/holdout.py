@@ -212,9 +212,10 @@ def _check_each_combination(holdout: Holdout, limits: list[Limit], level: float,
                     continue
                 nodes = f"{size:,} node{'s' if size != 1 else ''}{_WHICH[label]}" if size else f"no node{_WHICH[label]}"
                 asked = "" if limit.limit is None else f" of {100 * limit.limit:g} points"
-                remedy = "merge groups"
+                remedy = "or merge groups"
                 if limit.attribute == graph.sensitive_name and limit.limit is not None:
-                    remedy += f", or set limits for each attribute, without their combinations: {_alone(graph, limit)}"
+                    alone = _alone(graph, limit)
+                    remedy = f"merge groups, or set limits for each attribute, without their combinations: {alone}"
                 problems.add(
                     f"tune: {nodes} of '{name}' can certify the {limit.words}, and a limit{asked} needs at least "
                     f"{least:,}, whatever the model. Give the val split more of them, {remedy}."

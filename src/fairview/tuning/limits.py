@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -10,7 +11,7 @@ from typing import Any
 
 from fairview.arguments import shortened
 from fairview.data.graph import NodeGraph
-from fairview.errors import InputError, Problems, did_you_mean, option, quoted, shown
+from fairview.errors import InputError, Problems, did_you_mean, flag, option, placeholder, quoted, shown
 from fairview.metrics.registry import METRICS
 
 CONDITIONS: dict[str, tuple[int | None, ...]] = {
@@ -122,9 +123,13 @@ def _by_attribute(max_gap: Mapping[Any, Any], attributes: Sequence[str]) -> bool
             hint = did_you_mean(str(name), known)
             problems.add(f"{option('max_gap')}: '{shown(name)}' is neither a sensitive attribute nor a gap.{hint}")
     if of_gaps and not problems:
+        example = placeholder(
+            python=f"say the gaps of each attribute: {{'{others[0]}': {{'{of_gaps[0]}': 0.05}}}}",
+            command_line=f"say the limit of each attribute, and the gap apart: {flag('max_gap')} "
+            f"{shlex.quote(f'{others[0]}=0.05')} {flag('gap')} {of_gaps[0]}",
+        )
         problems.add(
-            f"{option('max_gap')}: names attributes ({quoted(others)}) and gaps ({quoted(of_gaps)}); say the gaps of "
-            f"each attribute: {{'{others[0]}': {{'{of_gaps[0]}': 0.05}}}}."
+            f"{option('max_gap')}: names attributes ({quoted(others)}) and gaps ({quoted(of_gaps)}); {example}."
         )
     problems.raise_if_any()
     return True
