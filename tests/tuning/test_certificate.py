@@ -12,6 +12,9 @@ import pytest
 import fairview as fv
 from fairview.tuning.certificate import check_certificate, conditions, nodes_sha256, read_certificate
 from fairview.tuning.holdout import hold_out
+from fairview.tuning.limits import Limit
+
+LIMITS = [Limit("statistical_parity", 0.1)]
 
 
 @pytest.fixture
@@ -54,15 +57,15 @@ def test_its_counts_are_those_of_the_models_predictions(run, many):
 def test_it_says_under_which_conditions_it_holds(run, many):
     holdout = hold_out(many, seed=1)
     found = read_certificate(run)["conditions"]
-    assert found == conditions(holdout, "new")
+    assert found == conditions(holdout, "new", LIMITS)
     assert len(found) == 4
     assert "if the val split was not drawn at random, it does not hold" in found[0]
     assert "If the population changes, it does not hold." in found[1]
     assert "Refitting, another threshold, or calibration voids it." in found[2]
-    assert conditions(holdout, "graph")[1].endswith("has seen, and of no others.")
+    assert conditions(holdout, "graph", LIMITS)[1].endswith("has seen, and of no others.")
     unknown = many.replace(sensitive=np.where(np.arange(many.num_nodes) < 7, -1, many.sensitive))
     assert "The group of 7 nodes is not known; it does not speak of them." in conditions(
-        hold_out(unknown, seed=1), "new"
+        hold_out(unknown, seed=1), "new", LIMITS
     )
 
 
