@@ -23,6 +23,7 @@ and mean that is all, and exact. For gcn it leaves out that two neighbours with 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,7 @@ def link_and_node_effects(links: LinkList, operator: Operator, t: Reals, y: Real
     return effects, nodes + t * (row - alone * y)
 
 
-class _Form:
+class _Form(ABC):
     """What the ends of a link add to its effect: v gathers over it from u."""
 
     def __init__(self, links: LinkList, operator: Operator, t: Reals, y: Reals) -> None:
@@ -82,8 +83,9 @@ class _Form:
         left = self.degree[v] - self.a
         return np.where(left > _ROUNDING * self.degree[v], left, 0.0)
 
+    @abstractmethod
     def over(self, u: Nodes, v: Nodes) -> Reals:
-        raise NotImplementedError
+        """What t · S y loses at v, for each link by itself, if v no longer gathers over it from u."""
 
 
 class _Sum(_Form):
