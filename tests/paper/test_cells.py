@@ -1,14 +1,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from fairview.errors import InputError
 from fairview.paper import cells as module
 from fairview.paper import fig1, fig3, fig4, table1, table3, table4, table6
-from fairview.paper.artefacts import ARTEFACTS
-from fairview.paper.cells import Cell, CellResult, printed_for, yardsticks
+from fairview.paper.artefacts import ARTEFACTS, ArtefactResult
+from fairview.paper.cells import Cell, CellResult, change, printed_for, yardsticks
 from fairview.paper.estimate import estimated_seconds, seconds_of
 from fairview.paper.scope import Scope
 from fairview.study.trials import Trial, run_trial
@@ -156,6 +157,27 @@ def test_one_undefined_run_makes_the_mean_undefined(make_row):
     row = make_row("a", auc=[70.0, 72.0])
     broken = CellResult(row.cell, row.draws, {"auc": (0.7, None)})
     assert broken.mean("auc") is None
+
+
+def test_rows_of_two_processors_are_compared_without_pairs(make_row):
+    fair = replace(make_row("a", auc=[70.0, 72.0, 71.0]), machine="one")
+    plain = replace(make_row("b", auc=[69.0, 71.0, 70.1]), machine="one")
+    pairs = change(fair, plain, "auc")
+    apart = change(fair, replace(plain, machine="another"), "auc")
+    assert pairs.mean == pytest.approx(apart.mean)
+    assert pairs.low > 0  # seed by seed, each is about a point better
+    assert apart.low < 0 < apart.high
+
+
+def test_rows_of_older_files_are_of_the_files_processor(make_row, make_document, tmp_path):
+    document = make_document("table3", [make_row("fairvgnn")])
+    document = replace(document, versions={"processor": "Some CPU", "cpu_capability": "AVX2"})
+    path = document.save(tmp_path)
+    assert ArtefactResult.load(path).rows[0].machine == ""
+    older = json.loads(path.read_text())
+    del older["rows"][0]["machine"]
+    path.write_text(json.dumps(older))
+    assert ArtefactResult.load(path).rows[0].machine == "Some CPU, AVX2"
 
 
 def test_wrong_names_are_all_listed():

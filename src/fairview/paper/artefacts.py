@@ -132,9 +132,11 @@ class ArtefactResult:
             document = json.loads(read_regular(path))
             if (document["kind"], document["version"]) != ("paper", 1) or document["name"] not in ARTEFACTS:
                 raise ValueError
+            versions = document["versions"]
+            of_older_files = ", ".join(filter(None, map(versions.get, ("processor", "cpu_capability"))))
             return cls(
                 **{name: document[name] for name in ("name", "title", "scope", "versions")},
-                rows=tuple(map(CellResult.from_dict, document["rows"])),
+                rows=tuple(CellResult.from_dict({"machine": of_older_files, **row}) for row in document["rows"]),
                 series=tuple(document["series"]),
                 notes=tuple(document["notes"]),
             )

@@ -8,6 +8,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from fairview.machine import cpu_capability, processor
 from fairview.methods.registry import METHODS
 from fairview.paper.numbers import PAPER_METRICS, Number, Printed, paper_dataset, printed_row
 from fairview.paper.scope import WITHOUT, Scope
@@ -81,6 +82,7 @@ class CellResult:
         planned: how many runs were asked for; there may be fewer. 0 if that is not known.
         earlier: by metric, mean and deviation (fractions) of an earlier call whose runs are not kept.
         earlier_runs: how many these were: seeds 1, 2, ...
+        machine: whose processor the runs are from; empty if that is not known.
     """
 
     cell: Cell
@@ -91,6 +93,7 @@ class CellResult:
     planned: int = 0
     earlier: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
     earlier_runs: int = 0
+    machine: str = ""
 
     @property
     def known(self) -> bool:
@@ -153,6 +156,7 @@ class CellResult:
             "planned": self.planned,
             "earlier": {name: list(numbers) for name, numbers in self.earlier.items()},
             "earlier_runs": self.earlier_runs,
+            "machine": self.machine,
         }
 
     @classmethod
@@ -168,7 +172,16 @@ class CellResult:
         draws = tuple((int(split), int(seed)) for split, seed in record["draws"])
         earlier = {name: (mean, std) for name, (mean, std) in record.get("earlier", {}).items()}
         counts = {name: int(record.get(name, 0)) for name in ("planned", "earlier_runs")}  # older files have none
-        return cls(cell, draws, values, float(record["seconds"]), str(record["reason"]), earlier=earlier, **counts)
+        return cls(
+            cell,
+            draws,
+            values,
+            seconds=float(record["seconds"]),
+            reason=str(record["reason"]),
+            earlier=earlier,
+            machine=str(record.get("machine", "")),
+            **counts,
+        )
 
 
 def paired(one: CellResult, other: CellResult) -> tuple[CellResult, CellResult]:
@@ -179,10 +192,10 @@ def paired(one: CellResult, other: CellResult) -> tuple[CellResult, CellResult]:
 
 def change(one: CellResult, other: CellResult, metric: str) -> Estimate:
     """`one` minus `other` with its interval: run by run over those that both have, or without pairs (Welch) where one
-    of them has earlier runs alone.
+    of them has earlier runs alone, or they are from different processors.
     """
     one, other = paired(one, other)
-    if one.values and other.values:
+    if one.values and other.values and one.machine == other.machine:
         return difference(one.runs, other.runs, metric)
     return unpaired_difference(one.estimate(metric), one.count, other.estimate(metric), other.count)
 
@@ -254,7 +267,12 @@ def _row(cell: Cell, trials: Sequence[Trial], by_trial: Mapping[str, Result]) ->
         return CellResult(cell, seconds=seconds, reason=f"{len(failed)} of {len(results)} runs failed: {failed[0]}")
     values = {name: tuple(result.metrics["test"].get(name) for result in results) for name in SHOWN}
     draws = tuple((trial.split, trial.seed) for trial in there)
-    return CellResult(cell, draws, values, seconds, planned=len(trials))
+    return CellResult(cell, draws, values, seconds, planned=len(trials), machine=this_machine())
+
+
+def this_machine() -> str:
+    """What decides the last digits of a run."""
+    return ", ".join(filter(None, (processor(), cpu_capability())))
 
 
 Cells = Callable[[Scope], list[Cell]]

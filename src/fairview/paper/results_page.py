@@ -67,8 +67,8 @@ CLAIM_RULE = (
     "Each claim is checked by comparing means. It holds if nine in ten comparisons agree (more than half where the "
     "paper says *in most cases* or *generally*). It does not hold if fewer than half agree, and is mixed in between. "
     "It is undecided if no comparison exceeds the noise: the 95 % interval of the difference over the runs includes "
-    "zero (run by run; without pairs, Welch's, where a row is of earlier runs). A claim with two parts is as good as "
-    "the worse one."
+    "zero (run by run; without pairs, Welch's, where a row is of earlier runs or of another processor). A claim with "
+    "two parts is as good as the worse one."
 )
 
 
@@ -167,13 +167,17 @@ def _lacking(rows: Sequence[CellResult]) -> Counter[str]:
 
 
 def _machine(by_stem: Mapping[str, ArtefactResult]) -> str:
-    documents_: Sequence[ArtefactResult] = list(by_stem.values())
+    rows = [row for document in by_stem.values() for row in document.rows if row.values]
+    counts = Counter(row.machine or "a processor that was not recorded" for row in rows)
+    machines = "; ".join(f"{machine} ({count} rows)" for machine, count in counts.most_common())
     versions = by_stem["table3"].versions
-    machine = [versions[name] for name in ("processor", "cpu_capability", "platform") if name in versions]
-    packages = ", ".join(f"{name} {version}" for name, version in versions.items() if version not in machine)
-    hours = sum(document.seconds for document in documents_) / 3600
+    packages = ", ".join(f"{name} {versions[name]}" for name in versions if name not in _OF_THE_MACHINE)
+    hours = sum(document.seconds for document in by_stem.values()) / 3600
     return wrapped(
-        f"Machine: {', '.join(machine) or 'not known'}. Versions: {packages}. The runs at hand took {hours:.1f} hours "
-        "in all, each on one thread of a busy machine (a run that several tables share counts in each). On another "
-        "processor the numbers differ in the last digits, and for single runs in more than that."
+        f"Processors: {machines or 'none'}. Versions: {packages}. The runs at hand took {hours:.1f} hours in all, each "
+        "on one thread of a busy machine (a run that several tables share counts in each). On another processor the "
+        "numbers differ in the last digits, and for single runs in more than that."
     )
+
+
+_OF_THE_MACHINE = ("processor", "cpu_capability", "platform")
