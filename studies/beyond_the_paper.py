@@ -12,8 +12,6 @@ labels as the published one; on German the mean of three seeds of a split, elsew
 from __future__ import annotations
 
 import argparse
-import csv
-import json
 import time
 import warnings
 from collections import defaultdict
@@ -24,13 +22,12 @@ from typing import Any, NamedTuple
 import fairview as fv
 from fairview.methods.presets import preset_settings
 from fairview.study.statistics import RunMetrics, difference, estimate
-from fairview.undefined import Undefined, plain
-from studies.few_labels import shown_difference
+from fairview.undefined import plain
+from studies.paired import METRICS, append, in_points, metrics_of, read_journal, tidy_numbers, write_csv
 
 SEEDS = {"german": 3, "credit-small": 1, "bail": 1}
 TRAIN_LABELS = {"german": 100, "credit-small": 6000, "bail": 100}
 SPLITS = 10
-METRICS = ("auc", "f1", "accuracy", "balanced_accuracy", "statistical_parity_gap", "equal_opportunity_gap")
 ROWS: dict[str, dict[str, Any]] = {
     "gcn": {},
     "sign": {"encoder": "sign"},
@@ -75,7 +72,7 @@ def model_of(cell: Cell) -> fv.FairVGNN:
 
 def train(journal: Path, splits: int, datasets: list[str]) -> None:
     """A line of JSON for each cell that the journal does not have."""
-    finished = {Cell(*row["cell"]) for row in rows_of(journal)}
+    finished = {Cell(*row["cell"]) for row in read_journal(journal)}
     graphs = {dataset: fv.load_dataset(dataset) for dataset in datasets}
     for cell in cells(splits, datasets):
         if cell in finished:
@@ -87,14 +84,8 @@ def train(journal: Path, splits: int, datasets: list[str]) -> None:
         model = model_of(cell).fit(graph)
         seconds = time.process_time() - start
         found = fv.evaluate(model, graph, split="test")
-        row = {"cell": cell, "seconds": seconds, "metrics": {name: plain(found[name]) for name in METRICS}}
-        with journal.open("a") as stream:
-            stream.write(json.dumps(row) + "\n")
-
-
-def rows_of(journal: Path) -> list[dict[str, Any]]:
-    """What is there."""
-    return [json.loads(line) for line in journal.read_text().splitlines()] if journal.exists() else []
+        metrics = {name: plain(found[name]) for name in METRICS}
+        append(journal, {"cell": cell, "seconds": seconds, "metrics": metrics})
 
 
 def tables(rows: list[dict[str, Any]]) -> tuple[str, list[list[str]]]:
@@ -105,8 +96,7 @@ def tables(rows: list[dict[str, Any]]) -> tuple[str, list[list[str]]]:
     seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
     for each in rows:
         cell = Cell(*each["cell"])
-        metrics = {name: Undefined("no value") if v is None else v for name, v in each["metrics"].items()}
-        runs[cell.dataset][cell.split][cell.row].append(RunMetrics(cell.split, cell.seed, metrics))
+        runs[cell.dataset][cell.split][cell.row].append(RunMetrics(cell.split, cell.seed, metrics_of(each)))
         seconds[cell.dataset, cell.row].append(each["seconds"])
     shown = ["| dataset | splits | FairVGNN | AUC | F1 | ACC | bal. ACC | SP gap | EO gap | seconds |"]
     shown.append(f"|{'---|' * 10}")
@@ -119,16 +109,13 @@ def tables(rows: list[dict[str, Any]]) -> tuple[str, list[list[str]]]:
             gained = {name: difference(own, reference, name) for name in METRICS}
             means = {name: estimate(own, name) for name in METRICS}
             values = [
-                f"{100 * means[name].mean:.1f}" if row == REFERENCE else shown_difference(gained[name])  # type: ignore[operator]
+                f"{100 * means[name].mean:.1f}" if row == REFERENCE else in_points(gained[name])  # type: ignore[operator]
                 for name in METRICS
             ]
             cost = sum(seconds[dataset, row]) / len(seconds[dataset, row])
             shown.append(f"| {dataset} | {len(whole)} | {row} | {' | '.join(values)} | {cost:.1f} |")
-            for name in METRICS:
-                numbers = [means[name].value("mean"), means[name].value("std")]
-                numbers += [gained[name].value(part) for part in ("mean", "low", "high")]
-                texts = ["" if number is None else f"{number:.5f}" for number in numbers]
-                lines.append([dataset, str(len(whole)), row, name, *texts])
+            cells_of = [dataset, str(len(whole)), row]
+            lines += [[*cells_of, name, *tidy_numbers(means[name], gained[name])] for name in METRICS]
     return "\n".join(shown), lines
 
 
@@ -147,13 +134,10 @@ def main() -> None:
         journal = given.folder / f"{'-'.join(datasets)}.jsonl"
         train(journal, given.splits, datasets)
         journals = sorted({*journals, journal})
-    text, lines = tables([row for journal in journals for row in rows_of(journal)])
+    text, lines = tables([row for journal in journals for row in read_journal(journal)])
     print(text)
     if given.write:
-        with TABLE.open("w", newline="") as stream:
-            writer = csv.writer(stream, lineterminator="\n")
-            writer.writerow(["dataset", "splits", "row", "metric", "mean", "std", "minus_gcn", "low", "high"])
-            writer.writerows(lines)
+        write_csv(TABLE, ["dataset", "splits", "row", "metric", "mean", "std", "minus_gcn", "low", "high"], lines)
 
 
 if __name__ == "__main__":

@@ -13,8 +13,6 @@ seeds, the others two weights. German's features are scaled to [-1, 1], as those
 from __future__ import annotations
 
 import argparse
-import csv
-import json
 import time
 import warnings
 from collections import defaultdict
@@ -27,7 +25,8 @@ import numpy as np
 
 import fairview as fv
 from fairview.study.statistics import Estimate, RunMetrics, difference, estimate
-from fairview.undefined import Metric, Undefined, plain
+from fairview.undefined import plain
+from studies.paired import append, in_points, metrics_of, read_journal, tidy_numbers, write_csv
 
 DATASETS = ("german", "credit-small", "bail")
 ENCODERS = ("gcn", "gin")
@@ -101,18 +100,12 @@ def best_of_two(cell: Cell, graph: fv.NodeGraph) -> dict[str, Any]:
 
 def train(journal: Path, splits: int) -> None:
     """A line of JSON for each cell that the journal does not have."""
-    finished = {Cell(**{name: row[name] for name in Cell.__annotations__}) for row in rows_of(journal)}
+    finished = {Cell(**{name: row[name] for name in Cell.__annotations__}) for row in read_journal(journal)}
     graphs = {dataset: graph_of(dataset) for dataset in DATASETS}
     for cell in cells(splits):
         if cell not in finished:
             row = best_of_two(cell, with_labels(graphs[cell.dataset], cell.split, cell.labels))
-            with journal.open("a") as stream:
-                stream.write(json.dumps(row) + "\n")
-
-
-def rows_of(journal: Path) -> list[dict[str, Any]]:
-    """What is there."""
-    return [json.loads(line) for line in journal.read_text().splitlines()] if journal.exists() else []
+            append(journal, row)
 
 
 @dataclass(frozen=True)
@@ -134,7 +127,7 @@ def lines(rows: list[dict[str, Any]]) -> list[Line]:
     found: dict[tuple[str, str, int], dict[str, dict[int, RunMetrics]]] = defaultdict(lambda: defaultdict(dict))
     for row in rows:
         place = found[row["dataset"], row["encoder"], row["labels"]]
-        place[row["kind"]][row["split"]] = RunMetrics(row["split"], 0, measured(row))
+        place[row["kind"]][row["split"]] = RunMetrics(row["split"], 0, metrics_of(row))
     result = []
     for (dataset, encoder, labels), kinds in sorted(found.items(), key=lambda item: DATASETS.index(item[0][0])):
         whole = sorted(set.intersection(*(set(kinds[kind]) for kind in TRIES)))
@@ -156,7 +149,7 @@ def table(found: list[Line]) -> str:
     for start in range(0, len(found), len(METRICS)):
         row = found[start : start + len(METRICS)]
         first = row[0]
-        values = [_mean(line) if line.kind == "none" else shown_difference(line.minus_none) for line in row]
+        values = [_mean(line) if line.kind == "none" else in_points(line.minus_none) for line in row]
         cells = [first.dataset, first.encoder, str(first.labels), str(first.splits), first.kind, *values]
         shown.append(f"| {' | '.join(cells)} |")
     return "\n".join(shown)
@@ -164,7 +157,7 @@ def table(found: list[Line]) -> str:
 
 def together(rows: list[dict[str, Any]]) -> str:
     """The differences from `none` over all datasets and encoders, a split's averaged first."""
-    found = {Cell(**{name: row[name] for name in Cell.__annotations__}): measured(row) for row in rows}
+    found = {Cell(**{name: row[name] for name in Cell.__annotations__}): metrics_of(row) for row in rows}
     shown = ["| | labels | splits | AUC | balanced accuracy | SP | EO |", f"|{'---|' * 7}"]
     for kind in ("agreement", "reconstruction"):
         for labels in LABELS:
@@ -181,40 +174,26 @@ def together(rows: list[dict[str, Any]]) -> str:
                 ]
                 for k in (0, 1)
             )
-            values = [shown_difference(difference(runs, reference, metric)) for metric in METRICS]
+            values = [in_points(difference(runs, reference, metric)) for metric in METRICS]
             shown.append(f"| {kind} | {labels} | {len(whole)} | {' | '.join(values)} |")
     return "\n".join(shown)
 
 
-def measured(row: dict[str, Any]) -> dict[str, Metric]:
-    """A cell's metrics on test."""
-    return {name: Undefined("no value") if value is None else value for name, value in row["metrics"].items()}
-
-
 def write(found: list[Line]) -> None:
-    """All numbers, one line per row and metric."""
-    with TABLE.open("w", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        names = ["dataset", "encoder", "labels", "self_supervision", "metric", "splits", "mean", "std"]
-        writer.writerow([*names, "minus_none", "low", "high"])
-        for each in found:
-            own = [each.dataset, each.encoder, each.labels, each.kind, each.metric, each.splits]
-            numbers = [each.mean.value("mean"), each.mean.value("std")]
-            numbers += [each.minus_none.value(part) for part in ("mean", "low", "high")]
-            writer.writerow(own + ["" if number is None else f"{number:.5f}" for number in numbers])
+    """All numbers."""
+    names = ["dataset", "encoder", "labels", "self_supervision", "metric", "splits", "mean", "std"]
+    lines = [
+        [
+            *(each.dataset, each.encoder, str(each.labels), each.kind, each.metric, str(each.splits)),
+            *tidy_numbers(each.mean, each.minus_none),
+        ]
+        for each in found
+    ]
+    write_csv(TABLE, [*names, "minus_none", "low", "high"], lines)
 
 
 def _mean(line: Line) -> str:
     return f"{100 * line.mean.mean:.1f}" if isinstance(line.mean.mean, float) else "undefined"
-
-
-def shown_difference(gained: Estimate) -> str:
-    if not isinstance(gained.mean, float):
-        return "undefined"
-    if gained.low is None or gained.high is None:
-        return f"{100 * gained.mean:+.1f}"
-    text = f"{100 * gained.mean:+.1f} ({100 * gained.low:+.1f}, {100 * gained.high:+.1f})"
-    return f"**{text}**" if gained.low > 0 or gained.high < 0 else text
 
 
 def main() -> None:
@@ -228,7 +207,7 @@ def main() -> None:
     journal = given.folder / "journal.jsonl"
     if not given.finished:
         train(journal, given.splits)
-    rows = rows_of(journal)
+    rows = read_journal(journal)
     found = lines(rows)
     print(table(found), together(rows), sep="\n\n")
     seconds = {kind: np.mean([row["seconds"] for row in rows if row["kind"] == kind]) for kind in TRIES}
