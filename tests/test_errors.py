@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import fairview as fv
 from fairview.cli.output import printable
-from fairview.data.tables.cells import decode
+from fairview.data.tables.csv_text import decode
 from fairview.errors import (
     LONGEST_MESSAGE,
     DataNotFoundError,

@@ -12,7 +12,7 @@ import pytest
 from benchmarks.wide_tables import write_table
 
 import fairview as fv
-from fairview.data.tables import archives, cells, features
+from fairview.data.tables import archives, features, header
 from fairview.data.tables.archives import gunzip
 from fairview.errors import LONGEST_MESSAGE, InputError
 
@@ -64,19 +64,19 @@ def test_a_zip_member_is_refused_by_its_ratio(tmp_path, monkeypatch):
 
 def test_a_parquet_file_is_refused_by_what_it_declares(tmp_path, monkeypatch):
     pl.DataFrame({"id": range(1000), "age": [0] * 1000}).write_parquet(tmp_path / "a.parquet")
-    monkeypatch.setattr(cells, "MOST_VALUES", 1999)
+    monkeypatch.setattr(header, "MOST_VALUES", 1999)
     with pytest.raises(InputError) as caught:
         fv.read_graph(tmp_path / "a.parquet")
     assert str(caught.value) == (
         "a.parquet: 1,000 rows of 2 columns are more than 1,999 cells. Leave rows or columns out."
     )
-    monkeypatch.setattr(cells, "MOST_ROWS", 999)
+    monkeypatch.setattr(header, "MOST_ROWS", 999)
     with pytest.raises(InputError, match=r"a.parquet: 1,000 rows; at most 999 are read. Leave some out."):
         fv.read_graph(tmp_path / "a.parquet")
 
 
 def test_too_many_columns(refusal, monkeypatch):
-    monkeypatch.setattr(cells, "MOST_COLUMNS", 3)
+    monkeypatch.setattr(header, "MOST_COLUMNS", 3)
     expected = "nodes.csv: 4 columns; at most 3 are read. Leave some out."
     assert refusal("id,age,sex,ok\n1,20,f,0\n", None) == expected
     assert (

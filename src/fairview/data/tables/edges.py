@@ -18,8 +18,9 @@ import numpy.typing as npt
 import polars as pl
 
 from fairview.data.link_kinds import LinkKinds
-from fairview.data.tables.cells import Table, TableSource, decode, parse_csv, read_file, read_table, usual_separator
+from fairview.data.tables.cells import Table, TableSource, read_file, read_table, usual_separator
 from fairview.data.tables.columns import Place, as_texts, places, whole_texts
+from fairview.data.tables.csv_text import decode, parse_csv
 from fairview.data.tables.kind_column import read_kinds
 from fairview.data.tables.weight_column import read_weights
 from fairview.errors import InputError, Problems, option, quoted
