@@ -13,7 +13,8 @@ from torch_geometric.nn import GCNConv
 
 from fairview.data.adjacency import Adjacency
 from fairview.errors import InputError
-from fairview.nn.encoders import EncoderSpec, ForeignEncoder
+from fairview.nn.encoders import EncoderSpec
+from fairview.nn.foreign_encoder import ForeignEncoder
 from fairview.nn.inputs import GraphInputs
 from fairview.nn.linear_path import LinearPath, NormalisedPath
 from fairview.nn.paths import GeneralPath, choose_path

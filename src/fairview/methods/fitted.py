@@ -16,7 +16,8 @@ from fairview.data.graph import NodeGraph
 from fairview.data.stored_links import StoredLinks
 from fairview.methods.contract import seen_by
 from fairview.methods.estimator import require_like
-from fairview.nn.encoders import Encoder, EncoderSpec, ForeignEncoder
+from fairview.nn.encoders import Encoder, EncoderSpec
+from fairview.nn.foreign_encoder import ForeignEncoder
 from fairview.nn.inputs import GraphInputs
 from fairview.nn.joint_mask import JointMask
 from fairview.nn.mask import ChannelMask

@@ -17,7 +17,8 @@ from fairview.errors import InputError
 from fairview.methods.contract import channels_seen, seen_by, training_rows
 from fairview.methods.fitted import Fitted, blank_mask, make_encoder
 from fairview.metrics.evaluation import Evaluation, Evaluator
-from fairview.nn.encoders import Encoder, ForeignEncoder
+from fairview.nn.encoders import Encoder
+from fairview.nn.foreign_encoder import ForeignEncoder
 from fairview.nn.inputs import GraphInputs
 from fairview.nn.losses import classifier_loss
 from fairview.nn.mask import across_blocks

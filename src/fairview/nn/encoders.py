@@ -8,10 +8,8 @@ Paper: appendix B.1. In the published runs GCN and GIN have one layer and no act
 
 from __future__ import annotations
 
-import inspect
-import sys
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
@@ -23,6 +21,8 @@ from torch.nn import functional
 from fairview.errors import InputError
 from fairview.nn.convolutions import Convolution, GCNLayer, GINLayer, SAGELayer
 from fairview.nn.dropout import DropoutSource
+from fairview.nn.foreign_encoder import ForeignEncoder as ForeignEncoder
+from fairview.nn.foreign_encoder import takes_weights as takes_weights
 from fairview.nn.inputs import GraphInputs
 from fairview.nn.mask import across_blocks
 from fairview.propagation.blocks import Blocks, Hops
@@ -64,6 +64,10 @@ class EncoderSpec(BaseModel):
         if self.kind == "sign":
             return 1
         return self.depth if self.depth is not None else (2 if self.kind == "sage" else 1)
+
+    def shapes(self, channels: int) -> Iterator[tuple[int, int]]:
+        """Of each layer, how many numbers of a node go in and come out."""
+        return pairwise([channels] + [self.hidden] * self.layers)
 
     @property
     def propagation(self) -> Operator | None:
@@ -167,8 +171,7 @@ class MLPEncoder(Encoder):
 
     def __init__(self, channels: int, spec: EncoderSpec) -> None:
         super().__init__(spec)
-        widths = [channels] + [spec.hidden] * spec.layers
-        self.layers = nn.ModuleList(nn.Linear(*pair) for pair in pairwise(widths))
+        self.layers = nn.ModuleList(nn.Linear(*pair) for pair in spec.shapes(channels))
 
     def forward(self, x: Tensor, inputs: GraphInputs) -> Tensor:  # noqa: ARG002 - an MLP looks at no links
         for depth, layer in enumerate(self.layers):
@@ -185,9 +188,8 @@ class GCNEncoder(Encoder):
 
     def __init__(self, channels: int, spec: EncoderSpec) -> None:
         super().__init__(spec)
-        widths = [channels] + [spec.hidden] * spec.layers
         # S carries the normalisation and the self-loops already, which is what `cached=True` would keep
-        self.layers = nn.ModuleList(GCNLayer(*pair) for pair in pairwise(widths))
+        self.layers = nn.ModuleList(GCNLayer(*pair) for pair in spec.shapes(channels))
         self.weigh_kinds()
 
     def forward(self, x: Tensor, inputs: GraphInputs) -> Tensor:
@@ -207,8 +209,7 @@ class GINEncoder(Encoder):
 
     def __init__(self, channels: int, spec: EncoderSpec) -> None:
         super().__init__(spec)
-        widths = [channels] + [spec.hidden] * spec.layers
-        blocks = [nn.Sequential(nn.Linear(*pair), nn.BatchNorm1d(pair[1])) for pair in pairwise(widths)]
+        blocks = [nn.Sequential(nn.Linear(*pair), nn.BatchNorm1d(pair[1])) for pair in spec.shapes(channels)]
         self.sums = spec.operator in (None, "sum")
         self.layers = nn.ModuleList(
             GINLayer(block, eps=spec.self_loops - 1) if self.sums else block for block in blocks
@@ -262,8 +263,9 @@ class SAGEEncoder(Encoder):
         if spec.operator not in (None, "mean", "sum") or spec.self_loops not in (0.0, 1.0):
             given = f"operator '{spec.operator or 'mean'}' with {spec.self_loops:g} self-loops"
             raise InputError(f"sage: {given}; it takes the operators mean and sum, and 0 or 1 self-loops.")
-        widths = [channels] + [spec.hidden] * spec.layers
-        self.layers = nn.ModuleList(SAGELayer(*pair, aggregation=spec.operator or "mean") for pair in pairwise(widths))
+        self.layers = nn.ModuleList(
+            SAGELayer(*pair, aggregation=spec.operator or "mean") for pair in spec.shapes(channels)
+        )
         self.norms = nn.ModuleList(nn.BatchNorm1d(spec.hidden) for _ in range(spec.layers - 1))
         for norm in self.norms:
             norm.requires_grad_(False)
@@ -308,69 +310,6 @@ class SIGNEncoder(Encoder):
     @property
     def first_weights(self) -> list[Tensor]:
         return [self.layer(0).weight]
-
-
-class ForeignEncoder(nn.Module):
-    """Any module of the user's: `module(x, edge_index)` -> (n, hidden).
-
-    On weighted links it is called with `edge_weight=`, too, which its `forward` must take by that name.
-
-    A clamp acts on the weights of its first layer: of the first part that has any, all parameters of two dimensions
-    whose last one is the number of channels. The layers inside one of PyG's convolutions count as one part, so that
-    both matrices of a SAGEConv are found.
-    """
-
-    blocks = 1
-
-    def __init__(self, module: nn.Module, channels: int) -> None:
-        super().__init__()
-        try:
-            inspect.signature(module.forward).bind("x", "edge_index")
-        except TypeError:
-            raise InputError(
-                f"encoder: {type(module).__name__}; expected a module with forward(x, edge_index) -> (n, hidden)."
-            ) from None
-        self.module = module
-        self._channels = channels
-
-    def forward(self, x: Tensor, inputs: GraphInputs) -> Tensor:
-        if not inputs.weighted:
-            hidden: Tensor = self.module(x, inputs.edge_index)
-        elif takes_weights(self.module):
-            hidden = self.module(x, inputs.edge_index, edge_weight=inputs.edge_weight)
-        else:
-            raise InputError(
-                f"encoder: the links have weights, but {type(self.module).__name__} takes none. Let it have "
-                "forward(x, edge_index, edge_weight), or leave the weights out."
-            )
-        return hidden
-
-    def columns(self, channels: Sequence[str]) -> tuple[str, ...]:
-        return tuple(channels)
-
-    @property
-    def first_weights(self) -> list[Tensor]:
-        return self._acting_on_channels(self.module)
-
-    def _acting_on_channels(self, part: nn.Module) -> list[Tensor]:
-        together = [part, *part.children()] if _passes_messages(part) else [part]
-        parameters = [parameter for module in together for parameter in module.parameters(recurse=False)]
-        weights: list[Tensor] = [p for p in parameters if p.ndim == 2 and p.shape[1] == self._channels]
-        inside = (self._acting_on_channels(child) for child in part.children())
-        return weights or next(filter(None, inside), [])
-
-
-def takes_weights(module: nn.Module) -> bool:
-    """Whether `forward` has an `edge_weight`; models of PyG that have one and ignore it say so."""
-    known = {*inspect.signature(module.forward).parameters}
-    known |= {*getattr(getattr(module, "signature", None), "param_dict", ())}  # of PyG's Sequential
-    return "edge_weight" in known and getattr(module, "supports_edge_weight", True)
-
-
-def _passes_messages(module: nn.Module) -> bool:
-    """Whether it is one of PyG's convolutions: not if nobody has imported PyG yet."""
-    pyg = sys.modules.get("torch_geometric.nn")
-    return pyg is not None and isinstance(module, pyg.MessagePassing)
 
 
 _CLASSES: dict[str, Any] = {

@@ -16,7 +16,8 @@ from torch import Tensor, nn
 
 from fairview.errors import InputError
 from fairview.nn.dropout import DropoutSource
-from fairview.nn.encoders import Encoder, ForeignEncoder, GCNEncoder, GINEncoder, MLPEncoder, SAGEEncoder, SIGNEncoder
+from fairview.nn.encoders import Encoder, GCNEncoder, GINEncoder, MLPEncoder, SAGEEncoder, SIGNEncoder
+from fairview.nn.foreign_encoder import ForeignEncoder
 from fairview.nn.inputs import GraphInputs
 
 PathKind = Literal["auto", "general", "collapsed"]
