@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import compress
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from fairview.attributes import Attribute
-from fairview.data import graph_checks as checks
 from fairview.data.adjacency import Adjacency, Rebuilt
+from fairview.data.content_hash import content_sha256, hashed_names
+from fairview.data.graph_arrays import features_from, fields_from, fields_of, frozen, frozen_attribute, masks_from
+from fairview.data.graph_checks import check_graph
 from fairview.data.link_kinds import LinkKinds
-from fairview.errors import InputError, Message, Problems, did_you_mean, repeated, some
+from fairview.data.provenance import Provenance as Provenance
+from fairview.errors import InputError, Problems, did_you_mean
 from fairview.groups import UNKNOWN
-from fairview.log import note
 from fairview.undefined import Metric, Undefined
 
 if TYPE_CHECKING:
@@ -33,29 +33,6 @@ if TYPE_CHECKING:
 BoolArray = npt.NDArray[np.bool_]
 
 SPLIT_NAMES = ("train", "val", "test")
-
-Streamed = tuple[np.dtype[Any], tuple[int, ...], Iterable[npt.NDArray[Any]]]
-"""An array that comes in pieces: its type, its shape, and its rows some at a time."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Provenance(Rebuilt):
-    """Where a graph comes from, and what happened to the data on the way."""
-
-    source: str
-    sha256: Mapping[str, str] = field(default_factory=dict)  # file -> hash
-    notes: tuple[str, ...] = ()  # what was dropped or changed, in words
-    paths: tuple[Path, ...] = field(default=(), repr=False, compare=False)  # of the files read: never written over
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "sha256", MappingProxyType(dict(self.sha256)))
-        object.__setattr__(self, "notes", tuple(map(Message, self.notes)))
-
-    def noting(self, *notes: str) -> Provenance:
-        """The same with more notes."""
-        for text in notes:
-            note(text)
-        return dataclasses.replace(self, notes=self.notes + notes)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -101,7 +78,7 @@ class NodeGraph(Rebuilt):
     attributes: tuple[Attribute, ...] = ()  # of one, whatever the four fields above say
     node_ids: tuple[str, ...] | None = None  # None: the row numbers
     splits: Mapping[str, BoolArray] = field(default_factory=dict)
-    provenance: Provenance = Provenance(source="arrays")
+    provenance: Provenance = Provenance(source="arrays")  # noqa: RUF009 - frozen
     recipe: Recipe | None = None
 
     def __post_init__(self) -> None:
@@ -111,10 +88,14 @@ class NodeGraph(Rebuilt):
                 object.__setattr__(self, name, tuple(map(str, names)))
         self._check()
         for name, dtype in (("features", np.float32), ("labels", np.int8), ("sensitive", np.int16)):
-            object.__setattr__(self, name, checks.frozen(getattr(self, name), dtype))
-        masks = {name: checks.frozen(mask, np.bool_) for name, mask in self.splits.items()}
+            object.__setattr__(self, name, frozen(getattr(self, name), dtype))
+        masks = {name: frozen(mask, np.bool_) for name, mask in self.splits.items()}
         object.__setattr__(self, "splits", MappingProxyType(masks))
-        object.__setattr__(self, "attributes", tuple(map(checks.frozen_attribute, self.attributes or (self.crossed,))))
+        attributes = self.attributes if self.several else (self.crossed,)
+        object.__setattr__(self, "attributes", tuple(map(frozen_attribute, attributes)))
+
+    def _check(self) -> None:
+        check_graph(self)
 
     # --- making one ---------------------------------------------------------------------------------------------------
 
@@ -150,34 +131,17 @@ class NodeGraph(Rebuilt):
             splits: masks of shape (n,) by name.
             other: further fields of `NodeGraph`, such as `sensitive_name`, `node_ids` or `provenance`.
         """
-        problems = Problems()
-        x = checks.features_from(features, channels, problems)
-        n = len(x)
-        with problems.collecting():
-            adjacency, notes = checks.adjacency_from(
-                edges, n, directed=directed, edge_weight=edge_weight, link_kind=link_kind
-            )
-        with problems.collecting():
-            other |= checks.sensitive_fields(sensitive, n, other)
-        with problems.collecting():
-            y = checks.labels_from(labels, n)
-        masks = checks.masks_from(splits, problems)
-        checks.check_splits(masks, n, problems)
-        problems.raise_if_any()
-        graph = cls(
-            features=x.astype(np.float32),
-            channels=tuple(channels) if channels is not None else tuple(f"x{j}" for j in range(x.shape[1])),
-            adjacency=adjacency,
-            labels=y,
-            splits=masks,
-            **other,
-        )
+        fields, notes = fields_from(
+            features, edges, labels=labels, sensitive=sensitive, channels=channels, splits=splits, other=other,
+            directed=directed, edge_weight=edge_weight, link_kind=link_kind,
+        )  # fmt: skip
+        graph = cls(**fields)
         return graph.noting(*notes) if notes else graph
 
     def with_splits(self, splits: Mapping[str, npt.ArrayLike]) -> NodeGraph:
         """The same graph with other split masks."""
         problems = Problems()
-        masks = checks.masks_from(splits, problems)
+        masks = masks_from(splits, problems)
         problems.raise_if_any()
         return self.replace(splits=masks)
 
@@ -185,7 +149,7 @@ class NodeGraph(Rebuilt):
         """The same graph with other features, a masked view for example."""
         kept = tuple(channels) if channels is not None else self.channels
         problems = Problems()
-        x = checks.features_from(features, kept, problems)
+        x = features_from(features, kept, problems)
         problems.raise_if_any()
         changes: dict[str, Any] = {
             "sensitive_channels": tuple(name for name in self.sensitive_channels if name in kept),
@@ -208,7 +172,7 @@ class NodeGraph(Rebuilt):
 
     def with_attributes(self, attributes: Sequence[Attribute]) -> NodeGraph:
         """The same graph with other sensitive attributes, one or several."""
-        return self.replace(**checks.fields_of(attributes))
+        return self.replace(**fields_of(attributes))
 
     def attribute(self, name: str) -> NodeGraph:
         """The same graph with one of its sensitive attributes alone; the name of all together gives the graph itself.
@@ -320,13 +284,12 @@ class NodeGraph(Rebuilt):
     @property
     def group_sizes(self) -> dict[str, int]:
         """How many nodes each group has; those of unknown group are not counted."""
-        counts = np.bincount(self.sensitive[self.sensitive != UNKNOWN], minlength=len(self.groups))
-        return dict(zip(self.groups, counts.tolist(), strict=True))
+        return self.crossed.sizes
 
     @property
     def sensitive_unknown(self) -> int:
         """How many nodes have no sensitive value."""
-        return int((self.sensitive == UNKNOWN).sum())
+        return self.crossed.unknown
 
     @property
     def constant_channels(self) -> tuple[str, ...]:
@@ -372,83 +335,14 @@ class NodeGraph(Rebuilt):
         arrays = [self.features, *links[:2], self.labels, self.sensitive, *self.splits.values(), *links[2:]]
         if self.several:  # a node of which one attribute is not known has no code that tells the others
             arrays += [attribute.codes for attribute in self.attributes]
-        return content_sha256(self.hashed_names(self.node_ids), arrays)
-
-    def hashed_names(self, node_ids: tuple[str, ...] | None) -> str:
-        """All names that `sha256` covers, with these ids."""
-        names: list[object] = [self.channels, self.classes, self.groups, self.sensitive_name, self.sensitive_channels]
-        names += [node_ids, tuple(self.splits)]
-        if self.adjacency.kinds is not None:
-            names.append(self.adjacency.kinds.names)
-        return repr((names, self.adjacency.directed))
+        return content_sha256(hashed_names(self, self.node_ids), arrays)
 
     def __repr__(self) -> str:
-        channels = f"{self.num_channels} channel{'s' if self.num_channels != 1 else ''}"
-        groups = ", ".join(f"{name} {size:,}" for name, size in self.group_sizes.items()) or "no groups"
-        edges = f"{self.num_edges:,} {'weighted ' if self.adjacency.weighted else ''}edges"
-        if self.adjacency.kinds is not None:
-            edges += f" of {len(self.adjacency.kinds.names)} kinds"
-        counts = f"{self.num_nodes:,} nodes, {edges}, {channels}"
-        return f"NodeGraph({counts}, sensitive '{self.sensitive_name}': {groups})"
+        from fairview.data.graph_display import graph_line
+
+        return graph_line(self)
 
     def _repr_html_(self) -> str:
         from fairview.data.graph_display import graph_html
 
         return graph_html(self)
-
-    # --- checks -------------------------------------------------------------------------------------------------------
-
-    def _check(self) -> None:
-        problems = Problems()
-        if self.features.ndim != 2:
-            raise InputError(f"features: shape {self.features.shape}; expected (nodes, channels).")
-        n, d = self.features.shape
-        if len(self.channels) != d:
-            problems.add(f"channels: {len(self.channels)} names for {d} columns of features.")
-        if twice := repeated(self.channels):
-            problems.add(f"channels: names must be unique; repeated: {some(sorted(twice))}.")
-        if not (np.abs(self.features) <= np.finfo(np.float32).max).all():
-            problems.add("features: NaN, infinite values, or values beyond the range of float32.")
-        if self.adjacency.num_nodes != n:
-            problems.add(f"edges: made for {self.adjacency.num_nodes:,} nodes, but features has {n:,} rows.")
-        numbers = self.labels.dtype.kind in "biuf"
-        if self.labels.shape != (n,) or not numbers or not np.isin(self.labels, (UNKNOWN, 0, 1)).all():
-            problems.add(f"labels: expected {n:,} values of 0, 1 or -1 (unlabelled).")
-        codes = self.sensitive
-        if (
-            codes.shape != (n,)
-            or codes.dtype.kind not in "iu"
-            or (n > 0 and not (codes.min() >= UNKNOWN and codes.max() < len(self.groups)))
-        ):
-            problems.add(f"sensitive: expected {n:,} codes from -1 (unknown) to {len(self.groups) - 1}.")
-        if len(set(self.groups)) != len(self.groups):
-            problems.add(f"groups: names must be unique, got {some(self.groups)}.")
-        if len(set(self.classes)) != 2 or len(self.classes) != 2:
-            problems.add(f"classes: expected two different names, negative and positive, got {some(self.classes)}.")
-        if self.node_ids is not None and len(self.node_ids) != n:
-            problems.add(f"ids: {len(self.node_ids):,} for {n:,} nodes.")
-        if self.node_ids is not None and (twice := repeated(self.node_ids)):
-            problems.add(f"ids: must be unique; repeated: {some(twice)}.")
-        for name in self.sensitive_channels:
-            if name not in self.channels:
-                problems.add(f"sensitive_channels: no channel '{name}'.{did_you_mean(name, self.channels)}")
-        if self.several:
-            checks.check_attributes(self.attributes, self.crossed, problems)
-        else:  # it may be that of a copy from before its values changed
-            object.__setattr__(self, "attributes", ())
-        checks.check_splits(self.splits, n, problems)
-        named = {"channels": self.channels, "groups": self.groups, "classes": self.classes, "ids": self.node_ids or ()}
-        checks.check_names(named | {"sensitive": (self.sensitive_name,), "splits": tuple(self.splits)}, problems)
-        checks.check_names({"link_kind": self.adjacency.kinds.names if self.adjacency.kinds else ()}, problems)
-        problems.raise_if_any()
-
-
-def content_sha256(names: str, arrays: Iterable[npt.NDArray[Any] | Streamed]) -> str:
-    """A hash over names and arrays; one that comes in pieces counts like one that is whole."""
-    digest = hashlib.sha256(names.encode())
-    for array in arrays:
-        dtype, shape, pieces = (array.dtype, array.shape, [array]) if isinstance(array, np.ndarray) else array
-        digest.update(f"{dtype.str}{shape}".encode())
-        for piece in pieces:
-            digest.update(np.ascontiguousarray(piece).data)
-    return digest.hexdigest()

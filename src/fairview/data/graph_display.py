@@ -1,4 +1,4 @@
-"""How does a graph look in a notebook, and as a table of its nodes?"""
+"""How does a graph look in a line, in a notebook, and as a table of its nodes?"""
 
 from __future__ import annotations
 
@@ -17,6 +17,17 @@ if TYPE_CHECKING:
     import polars as pl
 
     from fairview.data.graph import NodeGraph
+
+
+def graph_line(graph: NodeGraph) -> str:
+    """Its sizes."""
+    channels = f"{graph.num_channels} channel{'s' if graph.num_channels != 1 else ''}"
+    groups = ", ".join(f"{name} {size:,}" for name, size in graph.group_sizes.items()) or "no groups"
+    edges = f"{graph.num_edges:,} {'weighted ' if graph.adjacency.weighted else ''}edges"
+    if graph.adjacency.kinds is not None:
+        edges += f" of {len(graph.adjacency.kinds.names)} kinds"
+    counts = f"{graph.num_nodes:,} nodes, {edges}, {channels}"
+    return f"NodeGraph({counts}, sensitive '{graph.sensitive_name}': {groups})"
 
 
 def graph_html(graph: NodeGraph) -> str:

@@ -14,7 +14,8 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from fairview.data.graph import NodeGraph, Streamed, content_sha256
+from fairview.data.content_hash import Streamed, content_sha256, hashed_names
+from fairview.data.graph import NodeGraph
 from fairview.data.stored_links import StoredLinks
 from fairview.errors import InputError
 
@@ -71,7 +72,7 @@ class ShardedGraph(NodeGraph):
         content: list[npt.NDArray[Any] | Streamed] = [*by_hop, *(rest if self.num_nodes < links.nodes else [])]
         features = np.dtype(np.float32), shape, self._rows(0)
         return content_sha256(
-            self.hashed_names(ids),
+            hashed_names(self, ids),
             [features, *content[:2], self.labels, self.sensitive, *self.splits.values(), *content[2:]],
         )
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from fairview.attributes import Attribute
-from fairview.data.graph_checks import fields_of
+from fairview.data.graph_arrays import fields_of
 from fairview.data.limits import MOST_GROUPS
 from fairview.data.splits import Split, split_from_column
 from fairview.data.tables.cells import Table, require_columns
