@@ -19,7 +19,7 @@ from fairview.report.model_card import model_card
 from fairview.report.tuning_documents import LimitRow, TuningDocument
 from fairview.report.verdict import verdict_of
 from fairview.report.verdict.certificate import certificate_frame
-from fairview.report.verdict.model_verdict import largest
+from fairview.report.verdict.measured import largest
 from fairview.report.verdict.tuning_verdict import limit_words
 from fairview.runs.evidence import audit_run, write_audit
 from fairview.runs.run import train_run

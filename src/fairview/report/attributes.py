@@ -20,9 +20,8 @@ def attribute_names(content: Content) -> list[str]:
     for graph in [document.graph for document in documents if document is not None]:
         if graph.attributes:
             return [*graph.attributes, graph.sensitive]
-    test = content.run.test if content.run else None
-    rows = content.audit.model.rows if content.audit and content.audit.model else []
-    return list(test.attributes if test else rows[0].attributes if rows else ())
+    rows = content.model.rows if content.model else []
+    return list(content.test.attributes if content.test else rows[0].attributes if rows else ())
 
 
 def by_attribute(content: Content) -> dict[str, Content]:

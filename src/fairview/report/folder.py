@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field, RootModel, ValidationError, model_validat
 from fairview.errors import InputError, command, placeholder
 from fairview.files import read_regular
 from fairview.manifest import check_absent, check_recorded
-from fairview.report.audit_documents import AuditDocument
+from fairview.report.audit_documents import AuditDocument, ModelAuditDocument
 from fairview.report.documents import ComparisonDocument, EpochLine, EvaluationDocument, RunRecord, visible
 from fairview.report.explanation_documents import ExplanationDocument
 from fairview.report.tuning_documents import CertificateDocument, TuningDocument
@@ -82,6 +82,26 @@ class Content:
     def run(self) -> RunDocuments | None:
         """The run whose details are shown: the first with an audit, else the first."""
         return next((run for run in self.runs if run.audit is not None), self.runs[0] if self.runs else None)
+
+    @property
+    def record(self) -> RunRecord | None:
+        """That of this run."""
+        return self.run.record if self.run else None
+
+    @property
+    def test(self) -> EvaluationDocument | None:
+        """This run's evaluation on the test split."""
+        return self.run.test if self.run else None
+
+    @property
+    def tests(self) -> list[EvaluationDocument]:
+        """Those of all runs that have one."""
+        return [test for run in self.runs if (test := run.test) is not None]
+
+    @property
+    def model(self) -> ModelAuditDocument | None:
+        """The audit of a model."""
+        return self.audit.model if self.audit else None
 
 
 def read_folder(folder: str | Path) -> Content:

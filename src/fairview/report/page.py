@@ -102,7 +102,7 @@ def _kind(content: Content) -> str:
 
 def _sections(content: Content) -> Iterator[tuple[str, Facts]]:
     """Data, settings, versions: how to make it again, as lists of facts with a heading."""
-    record, audit = content.run.record if content.run else None, content.audit
+    record, audit = content.record, content.audit
     yield "Data", _data(content, record)
     if content.tuning is not None:
         yield "Tuning", _tuning(content.tuning)

@@ -11,7 +11,8 @@ from fairview.report.figures.charts import Series, Values, dots, known, layered,
 from fairview.report.figures.figure import Figure, FigureTable, Panel
 from fairview.report.folder import Content
 from fairview.report.verdict.graph_verdict import worst_of
-from fairview.report.verdict.model_verdict import largest, measure, too_small
+from fairview.report.verdict.measured import largest, measure
+from fairview.report.verdict.model_verdict import too_small
 from fairview.report.words import capitalised, distinct, listed, main_gaps, metric_name, number, percent, points, span
 
 MOST = 40

@@ -25,9 +25,8 @@ _RATES = {
 
 def figure(content: Content) -> Figure | None:
     """From the audit of a model, or the run's own test; each panel is left out if its numbers are not there."""
-    audit = content.audit
-    model = (audit.model if audit else None) or ModelAuditDocument()
-    test = content.run.test if content.run else None
+    audit, test = content.audit, content.test
+    model = content.model or ModelAuditDocument()
     groups = model.groups or (test.groups if test else [])
     sensitive = audit.sensitive if audit else "the sensitive attribute"
     if not groups:

@@ -23,7 +23,7 @@ def figure(content: Content) -> Figure | None:
     drawn = [kept for kept in channels if kept.correlation_after is not None][:MOST_DRAWN]
     if content.audit is None or not drawn or all(kept.keep_probability == 1 for kept in channels):
         drawn = []
-    kinds = content.run.record.link_kinds if content.run and content.run.record else {}
+    kinds = content.record.link_kinds if content.record else {}
     if not drawn and not kinds:
         return None
     parts = [*([_of_channels(content, channels, drawn)] if drawn else []), *([_of_kinds(kinds)] if kinds else [])]
@@ -85,7 +85,7 @@ def _of_kinds(kinds: Mapping[str, KindRecord]) -> tuple[Panel, FigureTable]:
 
 def _notes(content: Content, drawn: list[KeptRow]) -> tuple[str, ...]:
     notes = [f"The {NAMED} least kept channels are named."] if len(drawn) > NAMED else []
-    record = content.run.record if content.run else None
+    record = content.record
     if record is not None and record.parameters.get("encoder") == "sign":
         notes.append("NAME@1 is a column after one hop, NAME@0 the column at home; 'after' is that hop.")
     return tuple(notes)

@@ -16,7 +16,7 @@ from fairview.report.words import metric_name, number, plural
 
 def figure(content: Content) -> Figure | None:
     """Of an audited model."""
-    model = content.audit.model if content.audit else None
+    model = content.model
     return None if model is None or model.thresholds is None else thresholds_figure(model.thresholds)
 
 

@@ -65,7 +65,7 @@ def figure_of_runs(content: Content) -> Figure | None:
     """The model, or each seed of it, and what it is compared with; not beside a comparison, which has its own."""
     if content.comparison is not None:
         return None
-    model = content.audit.model if content.audit else None
+    model = content.model
     others: list[MetricsRow] = list(model.rows) if model else []
     if content.tuning is not None and not others:  # one point, which says less than the frontier
         return None

@@ -7,7 +7,8 @@ from fairview.report.folder import Content
 from fairview.report.verdict.certificate import frame_of
 from fairview.report.verdict.comparison_verdict import comparison_verdict
 from fairview.report.verdict.graph_verdict import graph_verdict
-from fairview.report.verdict.model_verdict import measure, model_verdict
+from fairview.report.verdict.measured import measure
+from fairview.report.verdict.model_verdict import model_verdict
 from fairview.report.verdict.parts import Fact, Frame, ReportVerdict
 from fairview.report.verdict.tuning_verdict import tuning_verdict
 

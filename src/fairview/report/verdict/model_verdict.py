@@ -6,14 +6,14 @@ be computed is called undefined; nothing undefined is called fair.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 
 from fairview.leakage.outcomes import FEW_NODES, FEW_OF_A_LABEL
 from fairview.metrics.intervals import FEW
 from fairview.metrics.registry import METRICS
-from fairview.report.documents import EvaluationDocument, GroupRow, GroupsRow, MetricsRow, visible
+from fairview.report.documents import GroupRow, MetricsRow, visible
 from fairview.report.folder import Content
+from fairview.report.verdict.measured import Measured, largest
 from fairview.report.verdict.parts import Fact, ReportVerdict, Status
 from fairview.report.words import (
     capitalised,
@@ -40,88 +40,6 @@ SEVERAL = (
     "With several sensitive attributes, the gap of a model is the largest: of each attribute, and of combinations of "
     f"their groups with at least {FEW} tested nodes behind each rate. Its interval holds for all of them at once."
 )
-
-
-@dataclass(frozen=True)
-class Measured:
-    """The numbers that a verdict on a model is made of: one run's, or the mean and the envelope of several."""
-
-    row: MetricsRow
-    groups: list[GroupRow]
-    nodes: int | None
-    runs: int
-    pairs: dict[str, tuple[str, float]] = field(default_factory=dict)
-    attributes: dict[str, MetricsRow] = field(default_factory=dict)
-
-
-def measure(content: Content) -> Measured | None:
-    """The test metrics; over several runs means, and from the lowest to the highest end of their intervals."""
-    tests = [run.test for run in content.runs if run.test is not None]
-    model = content.audit.model if content.audit else None
-    if not tests:
-        if model is None or not model.rows:
-            return None
-        nodes = sum(group.nodes for group in model.groups) or None
-        return Measured(model.rows[0], model.groups, nodes, 1, attributes=dict(model.rows[0].attributes))
-    test = content.run.test if content.run and content.run.test else tests[0]
-    groups = model.groups if model and model.groups else test.groups
-    row: MetricsRow = test if len(tests) == 1 else _envelope(tests)
-    pairs = _widest_pairs(test) if len(tests) == 1 else {}  # each run may have another one
-    names = [name for name in test.attributes if all(name in each.attributes for each in tests)]
-    attributes: dict[str, MetricsRow] = {}
-    for name in names:
-        rows = [each.attributes[name] for each in tests]
-        attributes[name] = rows[0] if len(rows) == 1 else _envelope(rows)
-    return Measured(row, groups, test.nodes, len(tests), pairs, attributes)
-
-
-def _envelope(tests: Sequence[MetricsRow]) -> MetricsRow:
-    """Mean over runs; an undefined value in one of them leaves the mean undefined."""
-    means: dict[str, object] = {}
-    intervals: dict[str, object] = {}
-    undefined: dict[str, str] = {}
-    for name in METRICS:
-        numbers = [value for test in tests if (value := test.value(name)) is not None]
-        bounds = [interval for test in tests if (interval := test.interval(name)) is not None]
-        means[name] = sum(numbers) / len(numbers) if len(numbers) == len(tests) else None
-        if len(bounds) == len(tests):
-            intervals[name] = {"low": min(low for low, _ in bounds), "high": max(high for _, high in bounds)}
-        if means[name] is None:
-            undefined[name] = next((t.undefined[name] for t in tests if name in t.undefined), "not known in every run")
-    return MetricsRow.model_validate(means | {"intervals": intervals, "undefined": undefined})
-
-
-def _widest_pairs(test: EvaluationDocument) -> dict[str, tuple[str, float]]:
-    """With more than two groups: between which two the gap is largest, and how large.
-
-    With several attributes, that is a pair of groups of the attribute with the largest gap, or of combinations that are
-    large enough for it.
-    """
-    widest_pairs = {}
-    for metric in test.pairs:
-        row: GroupsRow = test.attributes.get(largest(test.attributes, metric), test)
-        pairs, small = row.pairs.get(metric, []), row.left_out.get(metric, [])
-        defined = [
-            pair
-            for pair in pairs
-            if pair.gap is not None and len(pair.groups) == 2 and not any(group in small for group in pair.groups)
-        ]
-        if len(pairs) > 1 and defined:
-            widest = max(defined, key=lambda pair: pair.gap or 0.0)
-            widest_pairs[metric] = f"{widest.groups[0]} and {widest.groups[1]}", widest.gap or 0.0
-    return widest_pairs
-
-
-def largest(attributes: Mapping[str, MetricsRow], metric: str) -> str:
-    """Which attribute has the largest gap: the first of those that have it; empty where none has one.
-
-    Example:
-        >>> rows = {"race": MetricsRow.model_validate({"statistical_parity_gap": 0.1}), "sex": MetricsRow()}
-        >>> largest(rows, "statistical_parity_gap"), largest({}, "statistical_parity_gap")
-        ('race', '')
-    """
-    known = {name: value for name, row in attributes.items() if (value := row.value(metric)) is not None}
-    return max(known, key=lambda name: known[name], default="")
 
 
 def model_verdict(content: Content, measured: Measured) -> ReportVerdict:
@@ -154,17 +72,15 @@ def model_verdict(content: Content, measured: Measured) -> ReportVerdict:
 
 def _groups_of(content: Content, measured: Measured) -> list[GroupRow]:
     """Those of each attribute, if there are several, before their combinations."""
-    test = content.run.test if content.run else None
-    parts = list(test.attributes.items())[:-1] if test else []
+    parts = list(content.test.attributes.items())[:-1] if content.test else []
     single = [g.model_copy(update={"group": f"{name}={g.group}"}) for name, part in parts for g in part.groups]
     return [*single, *measured.groups]
 
 
 def too_small(content: Content) -> list[str]:
     """Which combinations of groups are too small for the gap between combinations, in sentences."""
-    test = content.run.test if content.run else None
     gaps: dict[tuple[str, ...], list[str]] = {}
-    for row in test.attributes.values() if test else ():
+    for row in content.test.attributes.values() if content.test else ():
         for metric, groups in row.left_out.items():
             if groups:
                 gaps.setdefault(tuple(groups), []).append(metric_name(metric))
@@ -177,7 +93,7 @@ def too_small(content: Content) -> list[str]:
 
 def _unknown(content: Content) -> list[str]:
     """How many tested nodes have no known group; of several attributes, which."""
-    tests = [test for run in content.runs if (test := run.test) is not None]
+    tests = content.tests
     unknown = max((test.group_unknown for test in tests), default=0)
     attributes = tests[0].attributes if tests else {}
     if not attributes:
@@ -258,8 +174,7 @@ def is_useless(row: MetricsRow) -> bool | None:
 
 
 def _what_was_measured(content: Content, measured: Measured) -> str:
-    record = content.run.record if content.run else None
-    model = content.audit.model if content.audit else None
+    record, model = content.record, content.model
     named = (record.method if record else "") or (model.method if model else "") or "the model"
     method = model_name(named, record.parameters if record else {})
     setting = record.parameters.get("encoder") if record else None
@@ -332,7 +247,7 @@ def _usefulness(row: MetricsRow, useless: bool | None) -> str:
 
 
 def _against_plain(content: Content, row: MetricsRow) -> list[str]:
-    model = content.audit.model if content.audit else None
+    model = content.model
     if model is None or len(model.rows) < 2:
         return []
     plain = next((other for other in model.rows[1:] if other.name in ("plain", "vanilla")), None)
@@ -350,8 +265,7 @@ def _against_plain(content: Content, row: MetricsRow) -> list[str]:
 
 
 def _need(content: Content) -> list[str]:
-    record = content.run.record if content.run else None
-    model = content.audit.model if content.audit else None
+    record, model = content.record, content.model
     told = (record.group_at_prediction if record else None) or (model.group_at_prediction if model else None)
     by = f" ({content.audit.graph.sensitive})" if content.audit and content.audit.graph.sensitive else ""
     sentence = f"To decide about a person, the model must be told the person's sensitive group{by}; check that it may."
