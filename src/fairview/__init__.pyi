@@ -32,8 +32,8 @@ from fairview.explanation.explain import explain as explain
 from fairview.explanation.explanation import Explanation as Explanation
 from fairview.leakage.findings import GraphAudit as GraphAudit
 from fairview.leakage.graph_audit import audit as audit
-from fairview.leakage.model_audit import ModelAudit as ModelAudit
 from fairview.leakage.model_audit import audit_model as audit_model
+from fairview.leakage.model_findings import ModelAudit as ModelAudit
 from fairview.methods.constant import Constant as Constant
 from fairview.methods.contract import Facts as Facts
 from fairview.methods.edits import EDITS as EDITS

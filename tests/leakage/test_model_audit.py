@@ -10,7 +10,8 @@ import pytest
 from torch import nn
 
 import fairview as fv
-from fairview.leakage.model_audit import ModelAudit, audit_model
+from fairview.leakage.model_audit import audit_model
+from fairview.leakage.model_findings import ModelAudit
 from fairview.metrics.evaluation import METRICS
 from fairview.propagation.correlation import sensitive_correlation
 from fairview.propagation.operators import Operator

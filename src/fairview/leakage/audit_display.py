@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from fairview.leakage.findings import ChannelFinding, GraphAudit
-    from fairview.leakage.model_audit import ModelAudit
+    from fairview.leakage.model_findings import ModelAudit
 
 
 def graph_audit_html(audit: GraphAudit) -> str:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import altair as alt
 
     from fairview.explanation.explanation import Explanation
-    from fairview.leakage.model_audit import ModelAudit
+    from fairview.leakage.model_findings import ModelAudit
     from fairview.report.figures.figure import Figure
     from fairview.report.folder import Content
     from fairview.study.comparison import Comparison
@@ -86,7 +86,7 @@ def _content(result: object) -> Content:
     if isinstance(result, GraphAudit):
         return Content("", audit=AuditDocument.model_validate_json(json.dumps(result.to_dict())))
     from fairview.explanation.explanation import Explanation
-    from fairview.leakage.model_audit import ModelAudit
+    from fairview.leakage.model_findings import ModelAudit
     from fairview.report.explanation_documents import ExplanationDocument
     from fairview.study.comparison import Comparison
 
