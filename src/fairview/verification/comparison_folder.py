@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError
 from fairview.files import read_regular
-from fairview.manifest import OWN, mismatches
+from fairview.manifest import OWN
 from fairview.report.folder import read_folder
 from fairview.runs.finished import read_object
 from fairview.study.journal import LARGEST, decode
@@ -30,9 +30,7 @@ _FILES = ("study.json", "journal.jsonl", "results.csv", "summary.json", "timings
 def check_comparison(folder: Path, graph: NodeGraph | None, findings: Findings) -> None:
     """Everything that can be said about a comparison; the trials' own metrics are taken from the journal."""
     with findings.collecting():
-        problems, checked = mismatches(folder)
-        findings.add(problems)
-        findings.looked_at(checked or [name for name in _FILES if (folder / name).exists()])
+        findings.check_hashes(folder, [name for name in _FILES if (folder / name).exists()])
         findings.require_recorded(folder, _FILES)
         if not (folder / OWN).exists():
             findings.note(f"{OWN}: there is none: the comparison is unfinished, or of version 0.1.0.")

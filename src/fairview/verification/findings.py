@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fairview.errors import FairviewError, InputError
-from fairview.manifest import holder_of, recorded
+from fairview.manifest import holder_of, mismatches, recorded
 
 
 @dataclass
@@ -36,6 +36,13 @@ class Findings:
 
     def looked_at(self, names: Iterable[str]) -> None:
         self.checked += [name for each in names if (name := f"{self.place}{each}") not in self.checked]
+
+    def check_hashes(self, folder: Path, instead: Iterable[str] = ()) -> list[str]:
+        """Compare what the folder records with what is there; without a record, `instead` is what was looked at."""
+        problems, checked = mismatches(folder)
+        self.add(problems)
+        self.looked_at(checked or instead)
+        return problems
 
     def require_recorded(self, folder: Path, names: Iterable[str]) -> None:
         """A record that lacks one of these files was changed."""

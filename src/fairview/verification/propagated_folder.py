@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 
 from fairview.errors import in_one_line, quoted, some
-from fairview.manifest import mismatches
 from fairview.progress import track
 from fairview.propagation.blocks import column_name
 from fairview.propagation.folder import MANIFEST, Moments, Propagated, open_propagated
@@ -23,10 +22,7 @@ CLOSE = 1e-6
 def check_propagated(folder: Path, findings: Findings) -> None:
     """Everything that can be said about a propagated folder; it is read once, some nodes at a time."""
     with findings.collecting():
-        problems, checked = mismatches(folder)
-        findings.add(problems)
-        findings.looked_at(checked)
-        if problems:
+        if findings.check_hashes(folder):
             return
         propagated = open_propagated(folder)
         findings.add(_parts(propagated, folder))

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
-from fairview.manifest import mismatches, recorded
+from fairview.manifest import recorded
 from fairview.methods.estimator import Estimator
 from fairview.propagation.folder import Propagated
 from fairview.report.folder import read_folder
@@ -50,10 +50,7 @@ def check_run(
 def _check_files(folder: Path, findings: Findings) -> None:
     """Hashes first; then, of what has none, types and ranges; then whether the audit is of this run."""
     with findings.collecting():
-        problems, checked = mismatches(folder)
-        findings.add(problems)
-        findings.looked_at(checked)
-        if problems:
+        if findings.check_hashes(folder):
             return
         if not (folder / "run.json").exists():
             findings.add(["run.json: is missing: the run is unfinished."])

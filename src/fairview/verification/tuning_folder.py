@@ -12,7 +12,7 @@ from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
 from fairview.errors import FairviewError, InputError, in_one_line
 from fairview.files import read_regular
-from fairview.manifest import OWN, file_sha256, mismatches
+from fairview.manifest import OWN, file_sha256, recorded
 from fairview.methods.registry import METHODS
 from fairview.report.folder import read_folder
 from fairview.runs.finished import read_json, read_object, read_record
@@ -31,10 +31,8 @@ def check_tuning(folder: Path, graph: NodeGraph | None, load: Loader, findings: 
     """Everything that can be said about a tuning folder, its run included."""
     document: dict[str, Any] = {}
     with findings.collecting():
-        problems, checked = mismatches(folder)
-        findings.add(problems)
-        findings.looked_at(checked or ["tune.json"])
-        if not checked:
+        findings.check_hashes(folder, ["tune.json"])
+        if recorded(folder) is None:
             findings.add([f"{OWN}: is missing: the folder was not finished."])
         trials = sorted(path.relative_to(folder).as_posix() for path in folder.glob("trials/*/trial.json"))
         findings.require_recorded(folder, ["study.json", "tune.json", *trials])

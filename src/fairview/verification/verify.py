@@ -12,7 +12,6 @@ from fairview.data.graph import NodeGraph
 from fairview.data.graph_argument import require_graph
 from fairview.errors import InputError
 from fairview.isolation import isolated
-from fairview.manifest import mismatches
 from fairview.methods.encoder_spec import Encoder
 from fairview.methods.model_files import load_model
 from fairview.propagation.folder import Propagated
@@ -125,11 +124,8 @@ def _check_seeds(
 def _check_audit(folder: Path, graph: NodeGraph | None, found: Findings) -> None:
     """Hashes, and the types and ranges of what is there; the audit's graph must be the one given."""
     with found.collecting():
-        problems, checked = mismatches(folder)
-        found.add(problems)
         known = ("audit.json", explanation_file.NAME)
-        found.looked_at(checked or [name for name in known if (folder / name).exists()])
-        if problems:
+        if found.check_hashes(folder, [name for name in known if (folder / name).exists()]):
             return
         content = read_folder(folder)
         audit, explanation = content.audit, content.explanation
