@@ -26,8 +26,8 @@ def verdicts(graph, **more):
 def test_shuffles_are_propagated_as_a_loop_over_permutations_would(weighing_or_not):
     graph = weighing_or_not(fv.synthetic_graph(200, average_degree=6, seed=1))
     codes = known_groups(graph)
-    found = shuffled_correlations(
-        graph.features, graph.adjacency, codes, operator=Operator(), hops=2, permutations=40, seed=5
+    (found,) = shuffled_correlations(
+        graph.features, graph.adjacency, [codes], operator=Operator(), hops=2, permutations=40, seed=5
     )
     assert found.shape == (41, 3, 8)
     rng = np.random.default_rng(5)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fairview as fv
-from fairview.leakage.exact_null import shuffled_correlations, shuffled_correlations_of
+from fairview.leakage.exact_null import shuffled_correlations
 from fairview.leakage.graph_audit import audit
 from fairview.leakage.leaks import leak_test, leak_tests
 from fairview.leakage.model_audit import audit_model
@@ -155,7 +155,7 @@ def test_a_statistic_counts_for_the_other_attribute_too(planted):
     found = leak_tests(planted.features, planted.adjacency, codes, tested=[every, every], **SETTINGS)
     statistics = []
     for one in codes:
-        size = np.abs(shuffled_correlations(planted.features, planted.adjacency, one, **SETTINGS))
+        size = np.abs(shuffled_correlations(planted.features, planted.adjacency, [one], **SETTINGS)[0])
         parts = [size[:, 1:], size[:, 1:] - size[:, :1]]
         statistics.append(np.minimum(*((part - part.mean(axis=0)) / part.std(axis=0) for part in parts)))
     largest = np.max([each.max(axis=(1, 2)) for each in statistics], axis=0)
@@ -166,9 +166,9 @@ def test_a_statistic_counts_for_the_other_attribute_too(planted):
 
 def test_shuffles_are_propagated_once_for_all(planted):
     codes = [known_groups(planted.attribute("race")), known_groups(planted)]
-    found = shuffled_correlations_of(planted.features, planted.adjacency, codes, **SETTINGS)
+    found = shuffled_correlations(planted.features, planted.adjacency, codes, **SETTINGS)
     for one, correlations in zip(codes, found, strict=True):
-        alone = shuffled_correlations(planted.features, planted.adjacency, one, **SETTINGS)
+        alone = shuffled_correlations(planted.features, planted.adjacency, [one], **SETTINGS)[0]
         np.testing.assert_array_equal(correlations, alone)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -19,39 +20,29 @@ _BLOCK = 1 << 24  # numbers propagated at a time: 64 MB in float32
 _WIDTH = 256  # columns beyond which a wider block is no quicker
 
 
+class Shuffles(TypedDict):
+    """Which ones: S, the hops, how many, and their seed."""
+
+    operator: Operator
+    hops: int
+    permutations: int
+    seed: int
+
+
 def shuffled_correlations(
     features: npt.NDArray[np.float32],
     adjacency: Adjacency,
-    codes: Codes,
-    *,
-    operator: Operator,
-    hops: int,
-    permutations: int,
-    seed: int,
-) -> Array:
+    attributes: Sequence[Codes],
+    **shuffles: Unpack[Shuffles],
+) -> list[Array]:
     """Correlations at hops 0..L of X and of its shuffles, shape (1 + permutations, hops + 1, d); X itself comes first.
 
-    In float32: half the time, and an error of about 1e-6 against a spread of 1/sqrt(n).
+    An array for the groups of each attribute: a shuffle is propagated once for all of them. In float32: half the time,
+    and an error of about 1e-6 against a spread of 1/sqrt(n).
     """
-    return shuffled_correlations_of(
-        features, adjacency, [codes], operator=operator, hops=hops, permutations=permutations, seed=seed
-    )[0]
-
-
-def shuffled_correlations_of(
-    features: npt.NDArray[np.float32],
-    adjacency: Adjacency,
-    attributes: Sequence[Codes],
-    *,
-    operator: Operator,
-    hops: int,
-    permutations: int,
-    seed: int,
-) -> list[Array]:
-    """The same with the groups of several attributes: each shuffle is propagated once for all of them."""
-    n, d = features.shape
-    generator = np.random.default_rng(seed)
-    hop = one_hop(adjacency, operator, np.float32)
+    (n, d), hops, permutations = features.shape, shuffles["hops"], shuffles["permutations"]
+    generator = np.random.default_rng(shuffles["seed"])
+    hop = one_hop(adjacency, shuffles["operator"], np.float32)
     found = [np.zeros((1 + permutations, hops + 1, d)) for _ in attributes]
     together = max(min(_BLOCK // max(n * d, 1), _WIDTH // max(d, 1)), 1)
     with track("Shuffling", total=1 + permutations) as advance:

@@ -16,6 +16,7 @@ from fairview.arguments import require_number, require_seed, require_whole
 from fairview.data.graph import NodeGraph
 from fairview.data.graph_argument import require_graph
 from fairview.data.stored_links import StoredLinks
+from fairview.data.summary import describe_graph
 from fairview.errors import InputError, did_you_mean, some
 from fairview.isolation import isolated
 from fairview.leakage.channel_findings import Asked, Channels, channel_findings
@@ -208,18 +209,9 @@ def _operator(operator: str | Operator) -> Operator:
 
 
 def _facts(graph: NodeGraph) -> dict[str, Any]:
-    return {
-        "source": graph.provenance.source,
-        "sha256": graph.sha256,
-        "nodes": graph.num_nodes,
-        "edges": graph.num_edges,
-        "directed": graph.adjacency.directed,
-        "weighted": graph.adjacency.weighted,
-        "sensitive": graph.sensitive_name,
-        "groups": graph.group_sizes,
-        "group_unknown": graph.sensitive_unknown,
-        "sensitive_channels": list(graph.sensitive_channels),
-    } | ({"attributes": {each.name: each.sizes for each in graph.attributes}} if graph.several else {})
+    facts = describe_graph(graph)
+    of_links = {"directed": graph.adjacency.directed, "weighted": graph.adjacency.weighted}
+    return {name: facts[name] for name in ("source", "sha256", "nodes", "edges")} | of_links | facts
 
 
 def _notes(look: _Look, innocuous: float, probed: list[int]) -> list[str]:
@@ -228,9 +220,7 @@ def _notes(look: _Look, innocuous: float, probed: list[int]) -> list[str]:
         unknown = f"{graph.sensitive_unknown:,} nodes of unknown group"
         notes.append(f"{unknown} are propagated, but in no correlation or probe")
     known = graph.num_nodes - graph.sensitive_unknown
-    chance = 3 * math.sqrt(
-        max(len(graph.groups) - 1, 0) / max(known, 1)
-    )  # three standard errors of no correlation at all
+    chance = 3 * math.sqrt(max(len(graph.groups) - 1, 0) / max(known, 1))  # three standard errors of no correlation
     if degree is not None and max(map(abs, degree)) >= max(innocuous, chance):
         values = ", ".join(f"{value:.3f}" for value in degree)
         notes.append(

@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypedDict, Unpack, get_args
+from typing import Literal, Unpack, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -31,10 +31,9 @@ import numpy.typing as npt
 from fairview.arguments import require_number, require_whole
 from fairview.data.adjacency import Adjacency
 from fairview.errors import InputError, did_you_mean
-from fairview.leakage.exact_null import exact_work, shuffled_correlations_of
+from fairview.leakage.exact_null import Shuffles, exact_work, shuffled_correlations
 from fairview.leakage.quick_null import QuickNull, quick_null
 from fairview.propagation.correlation import Codes
-from fairview.propagation.operators import Operator
 
 Array = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -48,14 +47,7 @@ MOST_EXACT_WORK = 20_000_000_000
 _RESOLUTION = 1e-5  # smaller differences of a correlation or a statistic are float32's rounding
 
 
-class _Given(TypedDict):
-    operator: Operator
-    hops: int
-    permutations: int
-    seed: int
-
-
-class _Settings(_Given, total=False):
+class _Settings(Shuffles, total=False):
     shuffling: Shuffling
 
 
@@ -131,12 +123,9 @@ def leak_tests(
     adjacency: Adjacency,
     attributes: Sequence[Codes],
     *,
-    operator: Operator,
-    hops: int,
-    permutations: int,
-    seed: int,
     tested: Sequence[Bools],
     shuffling: Shuffling = "auto",
+    **shuffles: Unpack[Shuffles],
 ) -> list[LeakTest]:
     """The test for several sensitive attributes, with the same shuffles for all of them.
 
@@ -147,24 +136,20 @@ def leak_tests(
         features: X, shape (n, d).
         adjacency: the links.
         attributes: of each, the group of each node from 0 without gaps, -1 for unknown.
-        operator: S.
-        hops: L, 1 or more.
-        permutations: number of shuffles.
-        seed: of the shuffles.
         tested: of each attribute, which channels may leak, shape (d,).
         shuffling: `exact` propagates every shuffle, `quick` only a few and those of channels that need it, `auto` is
             `exact` up to `MOST_EXACT_WORK`.
+        shuffles: which ones; one hop or more.
     """
     d = features.shape[1]
     if shuffling == "auto":
-        work = exact_work(adjacency, d, hops=hops, permutations=permutations)
+        work = exact_work(adjacency, d, hops=shuffles["hops"], permutations=shuffles["permutations"])
         shuffling = "exact" if work <= MOST_EXACT_WORK else "quick"
-    settings: _Given = {"operator": operator, "hops": hops, "permutations": permutations, "seed": seed}
     if shuffling == "exact":
-        exact = shuffled_correlations_of(features, adjacency, attributes, **settings)
+        exact = shuffled_correlations(features, adjacency, attributes, **shuffles)
         nulls = [QuickNull(signed, np.zeros(d, dtype=np.bool_), np.zeros(d)) for signed in exact]
     else:
-        nulls = [quick_null(features, adjacency, codes, **settings) for codes in attributes]
+        nulls = [quick_null(features, adjacency, codes, **shuffles) for codes in attributes]
     statistics = [_statistic(null.correlations, those) for null, those in zip(nulls, tested, strict=True)]
     largest = np.max([each.max(axis=(1, 2), initial=-math.inf) for each in statistics], axis=0)  # of each shuffle
     return [_tested(null, each, largest[:, None, None]) for null, each in zip(nulls, statistics, strict=True)]

@@ -13,14 +13,14 @@ another: a channel that is alike among neighbours has a larger norm than its shu
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from fairview.data.adjacency import Adjacency
 from fairview.groups import UNKNOWN
-from fairview.leakage.exact_null import shuffled_correlations
+from fairview.leakage.exact_null import Shuffles, shuffled_correlations
 from fairview.leakage.fixed_vectors import FixedVectors, fixed_vectors
 from fairview.leakage.shuffled_products import Products, Standard, shuffled_products
 from fairview.progress import track
@@ -64,21 +64,19 @@ def quick_null(
     adjacency: Adjacency,
     codes: Codes,
     *,
-    operator: Operator,
-    hops: int,
-    permutations: int,
-    seed: int,
     tolerance: float = TOLERANCE,
+    **shuffles: Unpack[Shuffles],
 ) -> QuickNull:
     """The correlations of `shuffled_correlations`, of the same shuffles."""
+    operator, hops, seed = shuffles["operator"], shuffles["hops"], shuffles["seed"]
+    permutations = shuffles["permutations"]
     mean, spread = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64)
     varies = spread > _ROUNDING * np.abs(mean)
     correlations, error = np.zeros((1 + permutations, hops + 1, len(mean))), np.zeros(len(mean))
 
     def propagated(channels: Bools, count: int) -> Array:
-        return shuffled_correlations(
-            features[:, channels], adjacency, codes, operator=operator, hops=hops, permutations=count, seed=seed
-        )
+        some: Shuffles = {**shuffles, "permutations": count}
+        return shuffled_correlations(features[:, channels], adjacency, [codes], **some)[0]
 
     if varies.any():
         ratio = mean[varies] / spread[varies]

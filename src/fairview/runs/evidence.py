@@ -62,9 +62,7 @@ def audit_run(
     target = folder if out is None else out
     check_folder(target, AUDIT_OUTPUTS, inputs=graph.provenance.paths, overwrite=overwrite)
     model = load_model(folder) if model is None else model
-    graph, _ = with_default_split(graph)
-    if model.facts().graph_sha256 != graph.sha256:
-        raise InputError(f"{folder}: its model was trained on another graph than the one given.")
+    graph = own_graph(folder, model, graph)
     of_graph = audit(graph, probes=probes, seed=seed) if of_graph is None else of_graph
     plain = plain_model(model, graph) if plain is None else plain
     of_model = audit_model(model, graph, plain=plain, others=others or {}, probes=probes, seed=seed)
@@ -73,13 +71,30 @@ def audit_run(
     return document
 
 
+def own_graph(folder: Path, model: Estimator, graph: NodeGraph) -> NodeGraph:
+    """The graph as the run's model saw it, with a split.
+
+    Raises:
+        InputError: the model was trained on another.
+    """
+    graph, _ = with_default_split(graph)
+    if model.facts().graph_sha256 != graph.sha256:
+        raise InputError(f"{folder}: its model was trained on another graph than the one given.")
+    return graph
+
+
 def write_audit(folder: Path, document: Document, *, inputs: Inputs = (), overwrite: bool = False) -> None:
     """Write `audit.json`, and remove the report that was made of another."""
-    check_folder(folder, AUDIT_OUTPUTS, inputs=inputs, overwrite=overwrite)
+    write_evidence(folder, "audit.json", document, inputs=inputs, overwrite=overwrite)
+
+
+def write_evidence(folder: Path, name: str, document: Document, *, inputs: Inputs = (), overwrite: bool) -> None:
+    """Write a document into a run's folder, and remove the report that was made without it."""
+    check_folder(folder, (name, "report.html", FILES), inputs=inputs, overwrite=overwrite)
     with folder_lock(folder):
         forget(folder, ["report.html"])
         (folder / "report.html").unlink(missing_ok=True)
-        write_recorded(folder / "audit.json", as_text(document, indent=1))
+        write_recorded(folder / name, as_text(document, indent=1))
 
 
 def is_audited(folder: Path) -> bool:

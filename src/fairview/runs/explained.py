@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fairview.atomic import as_text
 from fairview.data.graph import NodeGraph
-from fairview.data.splits import with_default_split
 from fairview.errors import InputError
 from fairview.explanation.explain import explain
 from fairview.explanation.explanation import Explanation
-from fairview.locks import folder_lock
 from fairview.manifest import OWN as FILES
-from fairview.manifest import forget, write_recorded
 from fairview.methods.estimator import Estimator
 from fairview.outputs import check_folder
+from fairview.runs.evidence import own_graph, write_evidence
 from fairview.runs.finished import read_record
 
 NAME = "explanation.json"
@@ -65,13 +62,7 @@ def explain_run(
     """
     target, inputs = out or folder, graph.provenance.paths
     check_folder(target, OUTPUTS, inputs=inputs, overwrite=overwrite)
-    graph, _ = with_default_split(graph)
-    if model.facts().graph_sha256 != graph.sha256:
-        raise InputError(f"{folder}: its model was trained on another graph than the one given.")
-    found = explain(model, graph, top=top, split=split, attribute=attribute, seed=seed)
-    check_folder(target, OUTPUTS, inputs=inputs, overwrite=overwrite)
-    with folder_lock(target):
-        forget(target, ["report.html"])
-        (target / "report.html").unlink(missing_ok=True)
-        write_recorded(target / NAME, as_text(found.to_dict(), indent=1))
-    return found
+    graph = own_graph(folder, model, graph)
+    explanation = explain(model, graph, top=top, split=split, attribute=attribute, seed=seed)
+    write_evidence(target, NAME, explanation.to_dict(), inputs=inputs, overwrite=overwrite)
+    return explanation
