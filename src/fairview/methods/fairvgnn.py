@@ -17,15 +17,15 @@ from torch import Tensor, nn
 
 from fairview.data.graph import NodeGraph
 from fairview.data.link_kinds import MOST_KINDS
-from fairview.errors import InputError, Problems, option
+from fairview.errors import InputError, Problems
+from fairview.methods.adversarial import AdversarialNetwork
 from fairview.methods.contract import Facts, channels_seen, require_fitted
 from fairview.methods.fitted import second_head
-from fairview.methods.guessed_groups import GuessedGroups
-from fairview.methods.link_kinds import KindSource, cuts_of, with_kinds
+from fairview.methods.link_kinds import KindSource, check_link_kinds, cuts_of, with_kinds
 from fairview.methods.parameters import Few, Nodes, Rate, Steps, Weight
 from fairview.methods.penalised import GroupDistance
 from fairview.methods.presets import preset_settings
-from fairview.methods.self_supervision import SelfSupervised, SelfSupervisedNetwork
+from fairview.methods.self_supervision import SelfSupervised
 from fairview.nn.losses import masking_price
 from fairview.nn.paths import Rows, Where
 from fairview.nn.regularisers import Regulariser, clamp_all, clamp_columns, limit_spectral_norm
@@ -176,24 +176,11 @@ class FairVGNN(SelfSupervised):
     @classmethod
     def check_together(cls, settings: Mapping[str, Any]) -> None:
         """Kinds of links need an encoder that weighs them, groups a word of permission, self-supervision views."""
-        values = {name: settings.get(name, getattr(cls, name)) for name in _TOGETHER}
-        problems, kinds, encoder = Problems(), values["link_kinds"], values["encoder"]
+        problems = Problems()
         for text in cls.idle_self_supervision(settings):
             problems.add(text)
-        if kinds is not None and (encoder not in ("gcn", "gin") or values["depth"] not in (None, 1)):
-            which = f"'{encoder}'" if isinstance(encoder, str) else "a module of your own"
-            depth = f" of depth {values['depth']}" if encoder in ("gcn", "gin") else ""
-            problems.add(
-                f"link_kinds: the encoder is {which}{depth}; kinds of links have weights in 'gcn' and 'gin' of one "
-                "layer."
-            )
-        if kinds == "groups" and not values["group_at_prediction"]:
-            problems.add(
-                "link_kinds: 'groups' needs each node's group at prediction, which is often not allowed. If it is, say "
-                f"so: {option('group_at_prediction', True)}."
-            )
-        if values["group_at_prediction"] and kinds != "groups":
-            problems.add("group_at_prediction: only link_kinds='groups' needs the groups at prediction; leave it out.")
+        names = ("encoder", "depth", "link_kinds", "group_at_prediction")
+        check_link_kinds(problems, *(settings.get(name, getattr(cls, name)) for name in names))
         problems.raise_if_any()
 
     def plain_params(self) -> dict[str, Any]:
@@ -251,15 +238,12 @@ class FairVGNN(SelfSupervised):
 
 
 _OF_KINDS = ("link_kinds", "link_bands", "group_at_prediction")
-_TOGETHER = ("encoder", "depth", "link_kinds", "group_at_prediction")
 
 
-class FairVGNNNetwork(SelfSupervisedNetwork):
+class FairVGNNNetwork(AdversarialNetwork):
     """One run of FairVGNN on one graph: everything that is trained, and how."""
 
     method: FairVGNN
-    discriminator: nn.Linear
-    """Only where it is adversarial."""
 
     def __init__(self, method: FairVGNN, graph: NodeGraph) -> None:
         mask = {"temperature": method.temperature, "hard": method.mask == "hard"}
@@ -279,26 +263,6 @@ class FairVGNNNetwork(SelfSupervisedNetwork):
         if self.adversarial:
             self.set_discriminator(method, graph)
 
-    def set_discriminator(self, method: FairVGNN, graph: NodeGraph) -> None:
-        """The head that tells the groups apart, one for each attribute, and the nodes that it learns from."""
-        everybody = "train" if method.sensitive_nodes == "train" else "all"
-        self.guessed = GuessedGroups.of(
-            graph, graph.split(everybody), balanced=method.balanced_discriminator, dtype=self.dtype
-        )
-        self.discriminator = self.head("discriminator", sum(self.guessed.outputs))
-        rate = method.learning_rate_discriminator
-        self.optimisers["discriminator"] = Adam(self.discriminator.parameters(), rate)
-        weights = self.guessed.weights
-        self.known, self.groups = self.guessed.nodes, self.guessed.groups.to(self.device)
-        self.group_weights = None if weights is None else weights.to(self.device)
-        everyone = len(self.known) == graph.num_nodes
-        self.everyone = self.path.on()
-        self.those_known = self.everyone if everyone else self.path.on(self.known)
-
-    @property
-    def modules(self) -> dict[str, nn.Module]:
-        return super().modules | ({"discriminator": self.discriminator} if self.adversarial else {})
-
     @cached_property
     def distance(self) -> GroupDistance:
         return GroupDistance(self, self.graph.split("train") if self.method.sensitive_nodes == "train" else None)
@@ -307,6 +271,9 @@ class FairVGNNNetwork(SelfSupervisedNetwork):
     def evaluation_masks(self) -> Tensor:
         masks = super().evaluation_masks
         return masks.mean(dim=0, keepdim=True) if self.method.predict_from == "view" else masks
+
+    def updates(self, phase: str) -> Sequence[str]:
+        return [phase, "encoder"] if phase in self.method.encoder_updates else [phase]
 
     def epoch(self) -> dict[str, float]:
         """Algorithm 1, lines 2 to 15."""
@@ -327,13 +294,7 @@ class FairVGNNNetwork(SelfSupervisedNetwork):
         self.encoder.train(self.method.discriminator_encoder_mode == "train")
         loss = None
         for _ in range(self.method.discriminator_steps):
-            rows, groups, weights = self.adversary_rows()
-
-            def loss_of(part: Rows, where: Where, groups: Tensor = groups, weights: Tensor | None = weights) -> Tensor:
-                known = None if weights is None else weights[where]
-                return self.guessed.discriminator_loss(part.logits(masks, self.discriminator), groups[where], known)
-
-            loss = self.step("discriminator", rows, loss_of)
+            loss = self.discriminator_step(masks)
         self.encoder.train()
         return loss
 
@@ -385,24 +346,3 @@ class FairVGNNNetwork(SelfSupervisedNetwork):
             limit_spectral_norm(weights, method.clamp_threshold)
         if method.classifier_clamp is not None:
             clamp_all(self.classifier.parameters(), method.classifier_clamp)
-
-    # --- the rows of a step -------------------------------------------------------------------------------------------
-
-    def adversary_rows(self) -> tuple[Rows, Tensor, Tensor | None]:
-        """The nodes that a discriminator step looks at, with their groups and weights."""
-        size = self.method.adversary_sample
-        if size is None or size >= len(self.known):
-            return self.those_known, self.groups, self.group_weights
-        chosen = torch.randint(len(self.known), (size,), generator=self.streams["sample"]).numpy()
-        weights = None if self.group_weights is None else self.group_weights[chosen]
-        return self.path.on(self.known[chosen]), self.groups[chosen], weights
-
-    def sampled_rows(self) -> Rows:
-        """The nodes that a generator step looks at."""
-        size = self.method.adversary_sample
-        if size is None or size >= self.graph.num_nodes:
-            return self.everyone
-        return self.path.on(torch.randint(self.graph.num_nodes, (size,), generator=self.streams["sample"]).numpy())
-
-    def updates(self, phase: str) -> Sequence[str]:
-        return [phase, "encoder"] if phase in self.method.encoder_updates else [phase]

@@ -13,7 +13,7 @@ from fairview.data.graph import NodeGraph
 from fairview.data.link_kinds import LinkKinds
 from fairview.data.similarity.bands import band_cuts, in_bands, similarities
 from fairview.data.stored_links import StoredLinks
-from fairview.errors import InputError, option, quoted
+from fairview.errors import InputError, Problems, option, quoted
 from fairview.groups import UNKNOWN
 from fairview.methods.contract import Facts, features_like, groups_like
 from fairview.propagation.kinds import ITSELF
@@ -21,6 +21,26 @@ from fairview.propagation.kinds import ITSELF
 KindSource = Literal["given", "bands", "groups"]
 
 OWN, OTHER, UNSURE = GROUP_KINDS = ("own group", "other group", "unknown group")
+
+
+def check_link_kinds(
+    problems: Problems, encoder: object, depth: int | None, source: KindSource | None, group_at_prediction: bool
+) -> None:
+    """Kinds of links need an encoder that weighs them; kinds by groups need a word of permission."""
+    if source is not None and (encoder not in ("gcn", "gin") or depth not in (None, 1)):
+        which = f"'{encoder}'" if isinstance(encoder, str) else "a module of your own"
+        of_depth = f" of depth {depth}" if encoder in ("gcn", "gin") else ""
+        problems.add(
+            f"link_kinds: the encoder is {which}{of_depth}; kinds of links have weights in 'gcn' and 'gin' of one "
+            "layer."
+        )
+    if source == "groups" and not group_at_prediction:
+        problems.add(
+            "link_kinds: 'groups' needs each node's group at prediction, which is often not allowed. If it is, say "
+            f"so: {option('group_at_prediction', True)}."
+        )
+    if group_at_prediction and source != "groups":
+        problems.add("group_at_prediction: only link_kinds='groups' needs the groups at prediction; leave it out.")
 
 
 def with_kinds(
