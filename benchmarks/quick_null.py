@@ -19,7 +19,7 @@ from scipy.stats import binomtest
 
 from fairview.data.adjacency import Adjacency
 from fairview.groups import UNKNOWN
-from fairview.leakage.leaks import LeakTest, leak_test
+from fairview.leakage.leaks import LeakTest, leak_tests
 from fairview.propagation.operators import OPERATORS, Operator
 
 DEGREES = ("regular", "poisson", "power", "star")
@@ -37,16 +37,17 @@ class Draw:
 
     def test(self, shuffling: Any, *, operator: Any, hops: int, seed: int) -> LeakTest:
         """Both tests have the same shuffles."""
-        return leak_test(
+        (test,) = leak_tests(
             self.features,
             self.adjacency,
-            self.codes,
+            [self.codes],
             operator=Operator(kind=operator),
             hops=hops,
             permutations=PERMUTATIONS,
             seed=seed,
             shuffling=shuffling,
         )
+        return test
 
 
 def draw(nodes: int, degrees: str, seed: int, *, groups: int = 2) -> Draw:

@@ -38,12 +38,7 @@ def write_atomic(path: str | Path, content: bytes | str) -> None:
             Path(temporary).unlink(missing_ok=True)
 
 
-_NO_FILES = {
-    stat.S_IFCHR: "device",
-    stat.S_IFBLK: "device",
-    stat.S_IFIFO: "pipe (FIFO)",
-    stat.S_IFSOCK: "socket",
-}
+_NO_FILES = {stat.S_IFCHR: "device", stat.S_IFBLK: "device", stat.S_IFIFO: "pipe (FIFO)", stat.S_IFSOCK: "socket"}
 
 
 def check_replaceable(path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import fairview as fv
 from fairview.cli.main import main
 
 
@@ -27,6 +28,21 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
         return Outcome(int(caught.value.code or 0), out, err)
 
     return run_main
+
+
+@pytest.fixture(scope="session")
+def write_people() -> Callable[..., None]:
+    """Writes tables of so many people with numbers, a group and a label, `old.csv` and `new.csv` for example."""
+
+    def write(folder: Path, **rows: int) -> None:
+        for seed, (name, count) in enumerate(rows.items(), start=1):
+            made = fv.synthetic_graph(count, average_degree=4, seed=seed)
+            lines = ["id,income,age,sex,ok"]
+            for i, (x, group, label) in enumerate(zip(made.features, made.sensitive, made.labels, strict=True)):
+                lines.append(f"{name}{i},{x[0]:.4f},{x[5]:.4f},{'fm'[group]},{label}")
+            (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
+
+    return write
 
 
 @pytest.fixture

@@ -18,16 +18,10 @@ NEED = "The model needs each node's sensitive group at prediction."
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory) -> Path:
+def home(tmp_path_factory, write_people) -> Path:
     """Tables of 80 people, and of 30 new ones."""
     folder = tmp_path_factory.mktemp("people")
-    for name, rows, seed in (("old", 80, 1), ("new", 30, 2)):
-        made = fv.synthetic_graph(rows, average_degree=4, seed=seed)
-        lines = ["id,income,age,sex,ok"]
-        for i in range(rows):
-            x, sex = made.features[i], "fm"[made.sensitive[i]]
-            lines.append(f"{name}{i},{x[0]:.4f},{x[5]:.4f},{sex},{made.labels[i]}")
-        (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    write_people(folder, old=80, new=30)
     return folder
 
 

@@ -20,16 +20,10 @@ with warnings.catch_warnings():
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory) -> Path:
+def home(tmp_path_factory, write_people) -> Path:
     """Tables of 1,000 people, and of 50 new ones."""
     folder = tmp_path_factory.mktemp("people")
-    for name, rows, seed in (("old", 1000, 1), ("new", 50, 2)):
-        made = fv.synthetic_graph(rows, average_degree=4, seed=seed)
-        lines = ["id,income,age,sex,ok"]
-        for i in range(rows):
-            x, sex = made.features[i], "fm"[made.sensitive[i]]
-            lines.append(f"{name}{i},{x[0]:.4f},{x[5]:.4f},{sex},{made.labels[i]}")
-        (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    write_people(folder, old=1000, new=50)
     return folder
 
 

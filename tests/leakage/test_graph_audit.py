@@ -12,7 +12,7 @@ from scipy.stats import spearmanr
 import fairview as fv
 from fairview.leakage.channel_findings import correlation_intervals
 from fairview.leakage.graph_audit import audit
-from fairview.leakage.leaks import leak_test
+from fairview.leakage.leaks import leak_tests
 from fairview.propagation.correlation import known_groups, sensitive_correlation
 from fairview.propagation.operators import Operator
 
@@ -161,7 +161,7 @@ def test_intervals_cover_what_repeated_channels_have_on_average():
     noise = np.random.default_rng(0).standard_normal((400, 200))
     many = graph.with_features(0.1 * z[:, None] + np.sqrt(0.99) * noise, [f"c{j}" for j in range(200)])
     correlation = sensitive_correlation(many, hops=2)
-    test = leak_test(many.features, many.adjacency, codes, operator=Operator(), hops=2, permutations=49, seed=0)
+    (test,) = leak_tests(many.features, many.adjacency, [codes], operator=Operator(), hops=2, permutations=49, seed=0)
     low, high = correlation_intervals(correlation, test, codes)
     truth = np.tanh(np.arctanh(correlation).mean(axis=1, keepdims=True))
     covered = ((low <= truth) & (truth <= high)).mean(axis=1)

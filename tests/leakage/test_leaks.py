@@ -5,16 +5,17 @@ import pytest
 
 import fairview as fv
 from fairview.leakage.exact_null import shuffled_correlations
-from fairview.leakage.leaks import check_permutations, leak_rule, leak_test
+from fairview.leakage.leaks import check_permutations, leak_rule, leak_tests
 from fairview.propagation.correlation import known_groups, sensitive_correlation
 from fairview.propagation.operators import Operator
 
 
 def shuffle_test(graph, *, operator="gcn", hops=2, permutations=99, seed=0, **more):
-    return leak_test(
-        graph.features, graph.adjacency, known_groups(graph),
+    (test,) = leak_tests(
+        graph.features, graph.adjacency, [known_groups(graph)],
         operator=Operator(kind=operator), hops=hops, permutations=permutations, seed=seed, **more,
     )  # fmt: skip
+    return test
 
 
 def verdicts(graph, **more):

@@ -11,7 +11,7 @@ import fairview as fv
 from fairview.leakage import leaks
 from fairview.leakage.exact_null import shuffled_correlations
 from fairview.leakage.graph_audit import audit
-from fairview.leakage.leaks import leak_test
+from fairview.leakage.leaks import leak_tests
 from fairview.leakage.quick_null import TOLERANCE, quick_null
 from fairview.propagation.correlation import known_groups, sensitive_correlation
 from fairview.propagation.one_hop import one_hop
@@ -71,8 +71,8 @@ def test_where_propagation_leaves_nothing_it_is_propagated_too():
     graph = fv.NodeGraph.from_arrays(
         features=np.random.default_rng(0).standard_normal((40, 2)), edges=[first, second], sensitive=[0, 1] * 20
     )
-    test = leak_test(
-        graph.features, graph.adjacency, known_groups(graph),
+    (test,) = leak_tests(
+        graph.features, graph.adjacency, [known_groups(graph)],
         operator=Operator(kind="mean"), hops=1, permutations=19, seed=0, shuffling="quick",
     )  # fmt: skip
     assert not test.quick.any()

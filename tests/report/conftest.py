@@ -493,3 +493,19 @@ def opened(browser: Any) -> Iterator[Callable[..., Any]]:
     yield open_report
     for context in contexts:
         context.close()
+
+
+@pytest.fixture(scope="session")
+def check_width():
+    """With all details open, nothing but what scrolls by itself is wider than a phone."""
+
+    def check(page) -> None:
+        page.evaluate("document.querySelectorAll('details').forEach(d => (d.open = true))")
+        wide = page.evaluate(
+            "[...document.querySelectorAll('main *')].filter(e => !e.closest('.scroll, svg') &&"
+            " e.getBoundingClientRect().right > innerWidth + 1).map(e => e.tagName + '.' + e.className)"
+        )
+        assert wide == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= 380
+
+    return check

@@ -111,15 +111,9 @@ def test_the_keyboard_reaches_the_verdict_and_the_tables(desk):
     assert desk.locator("#leak table").first.is_visible()
 
 
-def test_nothing_overflows_on_a_phone(opened, report):
+def test_nothing_overflows_on_a_phone(opened, report, check_width):
     page = opened(report, **PHONE)
-    page.evaluate("document.querySelectorAll('details').forEach(d => (d.open = true))")
-    wide = page.evaluate(
-        "[...document.querySelectorAll('main *')].filter(e => !e.closest('.scroll, svg') &&"
-        " e.getBoundingClientRect().right > innerWidth + 1).map(e => e.tagName + '.' + e.className)"
-    )
-    assert wide == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= 380
+    check_width(page)
     assert page.errors == []
 
 

@@ -102,15 +102,9 @@ def test_the_caution_stands_beside_the_slider(desk):
     assert "not covered by any certificate" in caution.text_content()
 
 
-def test_nothing_overflows_on_a_phone(opened, report):
+def test_nothing_overflows_on_a_phone(opened, report, check_width):
     page = opened(report, **PHONE)
-    page.evaluate("document.querySelectorAll('details').forEach(d => (d.open = true))")
-    wide = page.evaluate(
-        "[...document.querySelectorAll('main *')].filter(e => !e.closest('.scroll, svg') &&"
-        " e.getBoundingClientRect().right > innerWidth + 1).map(e => e.tagName + '.' + e.className)"
-    )
-    assert wide == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= 380
+    check_width(page)
     assert page.get_by_role("slider").bounding_box()["width"] > 200
     assert page.errors == []
 

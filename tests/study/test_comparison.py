@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from fairview.errors import InputError
-from fairview.study import trials as trials_module
 from fairview.study.comparison import compare
 from fairview.study.plan import Row, plan, selection_sentence, split_numbers
 from fairview.study.result_tables import tables
-from fairview.study.trials import Result, Trial, run_trial
+from fairview.study.trials import Result, Trial
 
 QUICK = {"fairvgnn": {"epochs": 2, "hidden": 3, "views": 2}, "vanilla": {"epochs": 3, "hidden": 3}}
 SAME_BYTES = ("study.json", "results.csv", "summary.json")
@@ -37,18 +36,6 @@ def table(path: Path) -> list[dict[str, str]]:
 def finished(graph, tmp_path_factory):
     """FairVGNN, the plain model and the majority answer; two seeds on two splits."""
     return quick(graph, tmp_path_factory.mktemp("finished"), splits=2)
-
-
-@pytest.fixture
-def counted(monkeypatch):
-    ran: list[str] = []
-
-    def run(trial, graph, **options):
-        ran.append(trial.id)
-        return run_trial(trial, graph, **options)
-
-    monkeypatch.setattr(trials_module, "run_trial", run)
-    return ran
 
 
 # --- the rows ---------------------------------------------------------------------------------------------------------

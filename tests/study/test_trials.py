@@ -25,19 +25,6 @@ def timeless(results):
     return [result.model_dump(exclude={"timing"}) for result in results]
 
 
-@pytest.fixture
-def counted(monkeypatch):
-    """The ids of the trials that were run in this process."""
-    ran: list[str] = []
-
-    def run(trial, graph, **options):
-        ran.append(trial.id)
-        return run_trial(trial, graph, **options)
-
-    monkeypatch.setattr(trials_module, "run_trial", run)
-    return ran
-
-
 # --- a trial ----------------------------------------------------------------------------------------------------------
 
 

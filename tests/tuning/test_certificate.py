@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import fairview as fv
-from fairview.tuning.certificate import check_certificate, conditions, nodes_sha256, read_certificate
+from fairview.runs.finished import read_json
+from fairview.tuning.certificate import check_certificate, conditions, nodes_sha256
 from fairview.tuning.holdout import hold_out
 from fairview.tuning.limits import Limit
 
@@ -32,7 +33,7 @@ def edit(run, change):
 
 
 def test_it_names_the_model_the_graph_and_the_nodes(run, many):
-    document = read_certificate(run)
+    document = read_json(run / "certificate.json")
     assert document["model_sha256"] == hashlib.sha256((run / "model.json").read_bytes()).hexdigest()
     assert document["graph_sha256"] == many.sha256
     assert document["nodes_sha256"] == nodes_sha256(hold_out(many, seed=1))
@@ -44,7 +45,7 @@ def test_it_names_the_model_the_graph_and_the_nodes(run, many):
 
 def test_its_counts_are_those_of_the_models_predictions(run, many):
     positive, rows = fv.load_model(run).predict(many), hold_out(many, seed=1).everybody
-    for code, row in enumerate(read_certificate(run)["limits"][0]["groups"][0]):
+    for code, row in enumerate(read_json(run / "certificate.json")["limits"][0]["groups"][0]):
         members = rows[many.sensitive[rows] == code]
         assert row == {
             "group": many.groups[code],
@@ -56,7 +57,7 @@ def test_its_counts_are_those_of_the_models_predictions(run, many):
 
 def test_it_says_under_which_conditions_it_holds(run, many):
     holdout = hold_out(many, seed=1)
-    found = read_certificate(run)["conditions"]
+    found = read_json(run / "certificate.json")["conditions"]
     assert found == conditions(holdout, "new", LIMITS)
     assert len(found) == 4
     assert "if the val split was not drawn at random, it does not hold" in found[0]
@@ -76,7 +77,7 @@ def test_an_untouched_one_has_no_problem_with_or_without_the_data(run, many):
 
 def test_another_threshold_voids_it(run):
     fv.load_model(run).with_threshold(0.123).save(run)
-    told = read_certificate(run)["threshold"]
+    told = read_json(run / "certificate.json")["threshold"]
     assert check_certificate(run) == [
         "certificate.json: it is of another model than model.json; refitting or changing a model voids it.",
         f"certificate.json: it is for the threshold {told:g}, but the model's is 0.123.",
@@ -214,12 +215,6 @@ def test_a_model_that_can_not_be_read_is_a_problem_and_no_crash(run, content):
     assert check_certificate(run)[0] == (
         "certificate.json: it is of another model than model.json; refitting or changing a model voids it."
     )
-
-
-def test_reading_one_that_is_not_there_is_an_error(tmp_path):
-    with pytest.raises(fv.InputError) as caught:
-        read_certificate(tmp_path)
-    assert str(caught.value) == f"{tmp_path}: certificate.json: can't be read (FileNotFoundError)."
 
 
 def test_one_for_a_finite_population_names_it_and_is_verified(few, column, tmp_path):

@@ -61,11 +61,7 @@ def graph_to_train_on(
 
 
 def graph_to_tune_on(
-    dataset: str | None,
-    data_dir: Path | None,
-    tables: options.TableOptions,
-    propagated: Path | None,
-    rows: int | None,
+    dataset: str | None, data_dir: Path | None, tables: options.TableOptions, propagated: Path | None, rows: int | None
 ) -> NodeGraph:
     """The same for a certificate: of a folder that is too large, nodes drawn uniformly from all."""
     from fairview.propagation.sampling import uniform_sample
@@ -92,7 +88,7 @@ def graph_of_run(
     tuned = tuned or (home is not None and (home / "certificate.json").exists())
     if rows is None and isinstance(known.get("rows"), int) and known["rows"] < whole.num_nodes:
         rows = known["rows"]
-    return (uniform_sample if tuned else _sample)(whole, rows=rows), whole
+    return uniform_sample(whole, rows=rows) if tuned else whole.sample(rows=rows), whole
 
 
 def sampled_adversary(entry: MethodEntry, changes: Sequence[str], graph: NodeGraph) -> list[str]:
@@ -143,10 +139,6 @@ def predict_folder(
     else:
         yes = f"{scored.positive:,} of them predicted '{model.facts().classes[1]}' (score above {model.threshold_:g})"
         typer.echo(printable(f"{out}: {scored.nodes:,} nodes, {yes}"))
-
-
-def _sample(whole: Propagated, *, rows: int | None) -> NodeGraph:
-    return whole.sample(rows=rows)
 
 
 def _check_rows(rows: int | None) -> None:

@@ -23,9 +23,6 @@ _columns = functools.partial(typer.Option, rich_help_panel="Columns")
 _values = functools.partial(typer.Option, rich_help_panel="Values")
 _edges = functools.partial(typer.Option, rich_help_panel="Edges")
 
-_NODES = _tables(help="Table of nodes: CSV (also .gz) or Parquet, with a header.")
-
-OptionalNodes = Annotated[Path | None, _NODES]
 Edges = Annotated[
     Path | None,
     _tables(help="Table of edges, or an edge list separated by blanks or tabs. Without it, similar nodes are linked."),
@@ -153,7 +150,7 @@ _REQUIRED = ("nodes", "label", "sensitive")
 
 
 def _described(
-    nodes: Annotated[Path | None, _NODES] = None,
+    nodes: Annotated[Path | None, _tables(help="Table of nodes: CSV (also .gz) or Parquet, with a header.")] = None,
     label: Annotated[str | None, _columns(help="Column with the label; empty cells are unlabelled.")] = None,
     sensitive: Annotated[
         list[str] | None,

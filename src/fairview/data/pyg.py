@@ -243,14 +243,7 @@ def _weights(
             asked = option("edge_weight", "edge_weight")
             notes.append(Message(f"data.edge_weight is ignored; pass {asked} to use it"))
         return None
-    if not isinstance(edge_weight, str):
-        return _numpy(edge_weight, "edge_weight")
-    held = _get(data, edge_weight)
-    if held is None:
-        hint = did_you_mean(edge_weight, _attributes(data))
-        problems.add(f"data: no attribute '{edge_weight}' with the weights of the edges.{hint}")
-        return None
-    return _numpy(held, edge_weight)
+    return _of_edges(data, edge_weight, "edge_weight", "the weights", problems)
 
 
 def _kinds(
@@ -260,15 +253,9 @@ def _kinds(
     names = _names("link_kinds", _get(data, "link_kinds"))
     if link_kind is None and names is None:
         return None  # an `edge_type` is among the ignored attributes
-    if link_kind is not None and not isinstance(link_kind, str):
-        return _numpy(link_kind, "link_kind")
-    held = _get(data, link_kind or "edge_type")
-    if held is None:
-        hint = did_you_mean(link_kind or "edge_type", _attributes(data))
-        problems.add(f"data: no attribute '{link_kind or 'edge_type'}' with the kinds of the edges.{hint}")
-        return None
-    values = _numpy(held, link_kind or "edge_type")
-    if names is None or link_kind not in (None, "edge_type"):
+    given = "edge_type" if link_kind is None or (isinstance(link_kind, str) and not link_kind) else link_kind
+    values = _of_edges(data, given, "link_kind", "the kinds", problems)
+    if values is None or names is None or not isinstance(given, str) or given != "edge_type":
         return values
     values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
     if values.dtype.kind not in "iu" or values.ndim != 1:
@@ -280,6 +267,19 @@ def _kinds(
     with problems.collecting():
         return LinkKinds(names, values.astype(np.int16))
     return None
+
+
+def _of_edges(
+    data: Data, given: str | npt.ArrayLike, parameter: str, what: str, problems: Problems
+) -> npt.NDArray[Any] | None:
+    """Values of the edges: themselves, or by the name of the attribute that holds them."""
+    if not isinstance(given, str):
+        return _numpy(given, parameter)
+    held = _get(data, given)
+    if held is None:
+        problems.add(f"data: no attribute '{given}' with {what} of the edges.{did_you_mean(given, _attributes(data))}")
+        return None
+    return _numpy(held, given)
 
 
 def _codes(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

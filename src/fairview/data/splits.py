@@ -155,10 +155,7 @@ def drawn_split(
 
 
 def share_of_strata(
-    labels: npt.NDArray[np.integer],
-    codes: npt.NDArray[np.integer],
-    share: float,
-    random_numbers: np.random.Generator,
+    labels: npt.NDArray[np.integer], codes: npt.NDArray[np.integer], share: float, random_numbers: np.random.Generator
 ) -> BoolArray:
     """A random share of some nodes, about the same of every label and group.
 

@@ -45,13 +45,7 @@ class CrossValidated:
 
 
 def cross_validated_auc(
-    make: Callable[[], Any],
-    features: Features,
-    codes: Codes,
-    *,
-    seed: int = 0,
-    sample: int = SAMPLE,
-    fewest: int = 0,
+    make: Callable[[], Any], features: Features, codes: Codes, *, seed: int = 0, sample: int = SAMPLE, fewest: int = 0
 ) -> CrossValidated | Undefined:
     """The AUC with which a model, fitted on other folds, ranks the nodes by their code.
 

@@ -30,10 +30,7 @@ class Shuffles(TypedDict):
 
 
 def shuffled_correlations(
-    features: npt.NDArray[np.float32],
-    adjacency: Adjacency,
-    attributes: Sequence[Codes],
-    **shuffles: Unpack[Shuffles],
+    features: npt.NDArray[np.float32], adjacency: Adjacency, attributes: Sequence[Codes], **shuffles: Unpack[Shuffles]
 ) -> list[Array]:
     """Correlations at hops 0..L of X and of its shuffles, shape (1 + permutations, hops + 1, d); X itself comes first.
 

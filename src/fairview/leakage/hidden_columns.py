@@ -28,15 +28,7 @@ import numpy.typing as npt
 from fairview.data.graph import NodeGraph
 from fairview.errors import InputError, Problems
 from fairview.groups import UNKNOWN
-from fairview.leakage.cross_validation import (
-    FOLDS,
-    NORMAL_QUANTILE,
-    SAMPLE,
-    Array,
-    Codes,
-    macro_auc,
-    stratified_sample,
-)
+from fairview.leakage.cross_validation import FOLDS, NORMAL_QUANTILE, SAMPLE, Array, Codes, macro_auc, stratified_sample
 from fairview.leakage.json_record import json_record
 from fairview.progress import track
 from fairview.propagation.one_hop import one_hop
@@ -106,7 +98,7 @@ class HiddenFinding:
 
 
 def hidden_findings(
-    graph: NodeGraph, hidden: Mapping[str, Any], *, hops: int = 2, seed: int = 0, sample: int = SAMPLE
+    graph: NodeGraph, hidden: Mapping[str, Any], *, hops: int = 2, seed: int = 0
 ) -> tuple[HiddenFinding, ...]:
     """How well each hidden column is read from the channels, and from the channels with the links.
 
@@ -116,7 +108,6 @@ def hidden_findings(
             NaN and empty texts are unknown, and left out.
         hops: L.
         seed: of folds, sample and trees.
-        sample: nodes to use at most.
 
     Raises:
         InputError: a column is a channel, the label or the sensitive attribute, or its values are not usable.
@@ -145,7 +136,7 @@ def hidden_findings(
     findings = []
     with track("Reading hidden columns", total=len(columns)) as advance:
         for column in columns:
-            findings.append(_finding(column, alone, linked, seed, sample))
+            findings.append(_finding(column, alone, linked, seed))
             advance(1)
     return tuple(findings)
 
@@ -249,16 +240,16 @@ def _ranks(values: Array) -> Array:
 # --- scores -----------------------------------------------------------------------------------------------------------
 
 
-def _finding(column: _Column, alone: Array, linked: Array, seed: int, sample: int) -> HiddenFinding:
+def _finding(column: _Column, alone: Array, linked: Array, seed: int) -> HiddenFinding:
     rows = np.flatnonzero(column.known)
     facts: dict[str, Any] = {"name": column.name, "kind": column.kind, "measure": column.measure}
     if reason := _too_few(column, rows):
         return HiddenFinding(**facts, nodes=len(rows), undefined=reason)
     generator = np.random.default_rng(seed)
     if column.kind != "number":
-        rows = stratified_sample(rows, column.target, sample, 2 * FOLDS, generator)
-    elif len(rows) > sample:
-        rows = np.sort(generator.choice(rows, sample, replace=False))
+        rows = stratified_sample(rows, column.target, SAMPLE, 2 * FOLDS, generator)
+    elif len(rows) > SAMPLE:
+        rows = np.sort(generator.choice(rows, SAMPLE, replace=False))
     scores = np.empty((FOLDS, 2))
     variances = np.zeros(3)
     target = column.target[rows]
@@ -303,12 +294,7 @@ def _folds(kind: Kind, target: Target, seed: int) -> Any:
 
 
 def _scored(
-    kind: Kind,
-    values: Array,
-    target: Target,
-    train: npt.NDArray[np.int64],
-    test: npt.NDArray[np.int64],
-    seed: int,
+    kind: Kind, values: Array, target: Target, train: npt.NDArray[np.int64], test: npt.NDArray[np.int64], seed: int
 ) -> tuple[float, Array] | Undefined:
     """The score on the test nodes of trees fitted on the others, and what each node adds to its error."""
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor

@@ -47,10 +47,6 @@ MOST_EXACT_WORK = 20_000_000_000
 _RESOLUTION = 1e-5  # smaller differences of a correlation or a statistic are float32's rounding
 
 
-class _Settings(Shuffles, total=False):
-    shuffling: Shuffling
-
-
 @dataclass(frozen=True)
 class LeakTest:
     """What shuffling says about each of d channels.
@@ -97,37 +93,16 @@ def leak_rule(level: float, innocuous: float, permutations: int, *, quick: bool 
     )
 
 
-def leak_test(
-    features: npt.NDArray[np.float32],
-    adjacency: Adjacency,
-    codes: Codes,
-    *,
-    tested: Bools | None = None,
-    **settings: Unpack[_Settings],
-) -> LeakTest:
-    """Shuffle, propagate, compare.
-
-    Args:
-        features: X, shape (n, d).
-        adjacency: the links.
-        codes: group of each node from 0 without gaps, -1 for unknown.
-        tested: which channels may leak, shape (d,); not those that hold the sensitive attribute. None: all.
-        settings: see `leak_tests`.
-    """
-    every = np.ones(features.shape[1], dtype=np.bool_)
-    return leak_tests(features, adjacency, [codes], tested=[every if tested is None else tested], **settings)[0]
-
-
 def leak_tests(
     features: npt.NDArray[np.float32],
     adjacency: Adjacency,
     attributes: Sequence[Codes],
     *,
-    tested: Sequence[Bools],
+    tested: Sequence[Bools] | None = None,
     shuffling: Shuffling = "auto",
     **shuffles: Unpack[Shuffles],
 ) -> list[LeakTest]:
-    """The test for several sensitive attributes, with the same shuffles for all of them.
+    """Shuffle, propagate, compare: a test for each sensitive attribute, with the same shuffles for all of them.
 
     `leak_p_value` counts the channels and hops of all attributes: the declared level is the chance of a false alarm for
     any of them.
@@ -136,7 +111,7 @@ def leak_tests(
         features: X, shape (n, d).
         adjacency: the links.
         attributes: of each, the group of each node from 0 without gaps, -1 for unknown.
-        tested: of each attribute, which channels may leak, shape (d,).
+        tested: of each attribute, which channels may leak, shape (d,); not those that hold it. None: all.
         shuffling: `exact` propagates every shuffle, `quick` only a few and those of channels that need it, `auto` is
             `exact` up to `MOST_EXACT_WORK`.
         shuffles: which ones; one hop or more.
@@ -150,6 +125,7 @@ def leak_tests(
         nulls = [QuickNull(signed, np.zeros(d, dtype=np.bool_), np.zeros(d)) for signed in exact]
     else:
         nulls = [quick_null(features, adjacency, codes, **shuffles) for codes in attributes]
+    tested = [np.ones(d, dtype=np.bool_) for _ in attributes] if tested is None else tested
     statistics = [_statistic(null.correlations, those) for null, those in zip(nulls, tested, strict=True)]
     largest = np.max([each.max(axis=(1, 2), initial=-math.inf) for each in statistics], axis=0)  # of each shuffle
     return [_tested(null, each, largest[:, None, None]) for null, each in zip(nulls, statistics, strict=True)]

@@ -123,13 +123,7 @@ def _outcomes(
         "calibration": tuple(calibration(group, labels[those], scores[those]) for group, those in members),
         "roc": tuple(roc(group, labels[those], scores[those], seed=seed) for group, those in members),
         "thresholds": threshold_curve(
-            labels,
-            scores,
-            codes=codes,
-            groups=graph.groups,
-            chosen=threshold,
-            left_out=evaluation.left_out,
-            seed=seed,
+            labels, scores, codes=codes, groups=graph.groups, chosen=threshold, left_out=evaluation.left_out, seed=seed
         ),
     }
 

@@ -145,13 +145,7 @@ def _fitted(propagated: Array, weight: Array) -> Array:
 
 
 def _propagated_norms(
-    standard: Standard,
-    adjacency: Adjacency,
-    codes: Codes,
-    operator: Operator,
-    hops: int,
-    shuffles: int,
-    seed: int,
+    standard: Standard, adjacency: Adjacency, codes: Codes, operator: Operator, hops: int, shuffles: int, seed: int
 ) -> Array:
     """‖C S^h z‖² of the first shuffles, shape (shuffles, hops + 1, d)."""
     d, n = standard.shape

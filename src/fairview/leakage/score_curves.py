@@ -93,10 +93,10 @@ class Roc:
         return plain | {"auc": self.auc, "low": self.interval.low, "high": self.interval.high}
 
 
-def roc(group: str, labels: Labels, scores: Scores, *, resamples: int = 1000, seed: int = 0) -> Roc:
+def roc(group: str, labels: Labels, scores: Scores, *, seed: int = 0) -> Roc:
     """The curve thinned to 100 points, the area of the whole curve, its bootstrap interval over the group's nodes."""
     evaluator = Evaluator.from_codes(labels, codes=np.zeros(len(labels), dtype=np.int16), groups=(group,))
-    evaluation = evaluator(scores, intervals=True, resamples=resamples, seed=seed)
+    evaluation = evaluator(scores, intervals=True, seed=seed)
     points = () if isinstance(evaluation["auc"], Undefined) else thinned(roc_points(labels, scores))
     return Roc(group, evaluation["auc"], evaluation.intervals["auc"], points)
 

@@ -13,7 +13,6 @@ from fairview.data.splits import with_default_split
 from fairview.errors import InputError
 from fairview.methods.contract import Facts, Probabilities, require_fitted
 from fairview.methods.estimator import Estimator, require_like
-from fairview.methods.settings import check_settings
 from fairview.training.state import State
 
 
@@ -32,7 +31,7 @@ class Constant(Estimator):
     answer: Literal["majority", "positive", "negative"] = "majority"
 
     def fit(self, graph: NodeGraph) -> Self:
-        check_settings(type(self), self.get_params(deep=False))
+        self._check_params()
         if self.answer == "majority":
             graph, _ = with_default_split(graph)
             shares = [

@@ -118,6 +118,14 @@ def channels_to_learn_from(graph: NodeGraph, sensitive_channels: bool) -> tuple[
     raise InputError("fit: the graph has 0 channels; expected at least one, because a model learns from features.")
 
 
+def table_to_learn_from(
+    graph: NodeGraph, sensitive_channels: bool
+) -> tuple[Facts, npt.NDArray[np.float32], npt.NDArray[np.int8]]:
+    """For a model of the features alone: what it remembers, and features and labels of the training nodes."""
+    channels, rows = channels_to_learn_from(graph, sensitive_channels), training_rows(graph)
+    return Facts.of(graph, channels), features_like(graph, channels)[rows], graph.labels[rows]
+
+
 def features_like(graph: NodeGraph, channels: tuple[str, ...]) -> npt.NDArray[np.float32]:
     """The features in the order that a model was fitted with, matched by name; other channels are left out."""
     if graph.channels == channels:

@@ -17,7 +17,7 @@ from fairview.errors import InputError
 from fairview.methods.contract import Facts, Probabilities, require_fitted
 from fairview.methods.estimator import Estimator
 from fairview.methods.inner_model import (
-    PASSED_ON,
+    HoldsModel,
     check_inner_saveable,
     inner_fields,
     inner_unfitted,
@@ -26,7 +26,6 @@ from fairview.methods.inner_model import (
 from fairview.methods.network_method import NetworkMethod
 from fairview.methods.parameters import Few, Threads
 from fairview.methods.registry import needs_group
-from fairview.methods.settings import check_settings
 from fairview.nn.encoders import EncoderKind
 from fairview.progress import Update, track_live
 from fairview.training.loop import Progress
@@ -37,7 +36,7 @@ SEEDS_APART = 1000
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Ensemble(Estimator):
+class Ensemble(HoldsModel):
     """Several models of one method that differ in their seed; the score of a node is the mean of theirs.
 
     Training can amplify the last bit of a sum into another model, so that seeds and machines differ. The mean of N
@@ -81,7 +80,7 @@ class Ensemble(Estimator):
 
     def fit(self, graph: NodeGraph) -> Self:
         """Train the members, one after the other. Ctrl-C keeps none of them: there is no mean before the last one."""
-        check_settings(type(self), self.get_params(deep=False))
+        self._check_params()
         graph, notes = with_default_split(graph)
         members = self.unfitted_members()
         with track_live(f"Fitting Ensemble of {len(members)}") as update:
@@ -140,11 +139,6 @@ class Ensemble(Estimator):
         if "seed" not in inner_fields(cls, model):
             raise InputError(f"Ensemble: model={model!r}: it has no seed, so that all members would be the same.")
 
-    @classmethod
-    def idle_parameters(cls, settings: Mapping[str, Any]) -> frozenset[str]:
-        known = inner_fields(cls, settings.get("model", cls.model))
-        return frozenset(name for name in PASSED_ON if name not in known)
-
     def plain_params(self) -> dict[str, Any]:
         return with_inner_by_name(self, keep=("seed",))
 
@@ -159,7 +153,7 @@ class Ensemble(Estimator):
         return state
 
     def restore(self, tensors: State, facts: Facts) -> Self:
-        check_settings(type(self), self.get_params(deep=False))
+        self._check_params()
         parts = {f"members.{number}": member for number, member in enumerate(self.unfitted_members())}
         strangers = [name for name in tensors if ".".join(name.split(".")[:2]) not in parts]
         if strangers:

@@ -22,6 +22,7 @@ from fairview.isolation import isolated
 from fairview.methods.contract import Facts, Probabilities, require_fitted
 from fairview.methods.parameters import document_parameters
 from fairview.methods.same_reading import checked_reading
+from fairview.methods.settings import check_settings
 from fairview.propagation.folder import Propagated
 from fairview.training.machine import memory_errors
 from fairview.training.state import State
@@ -95,6 +96,10 @@ class Estimator(ABC):
                 raise InputError(f"{type(self).__name__}: no parameter '{name}'.{did_you_mean(name, known)}")
             setattr(self, name, value)
         return self
+
+    def _check_params(self) -> None:
+        """Raise with every parameter that is not what it must be."""
+        check_settings(type(self), self.get_params(deep=False))
 
     def plain_params(self) -> dict[str, Any]:
         """The parameters as files have them; a model among them is told by its name and settings."""

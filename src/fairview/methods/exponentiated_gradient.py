@@ -21,7 +21,6 @@ from fairview.methods.contract import Facts, Probabilities, channels_to_learn_fr
 from fairview.methods.estimator import Estimator, require_like
 from fairview.methods.fairlearn_data import Constraint, fairlearn_module, quiet, rows_with_groups
 from fairview.methods.parameters import Rate
-from fairview.methods.settings import check_settings
 from fairview.training.state import State
 
 _CERTAIN = 1000.0
@@ -63,7 +62,7 @@ class ExponentiatedGradient(Estimator):
         from sklearn.linear_model import LogisticRegression as SkLogisticRegression
         from sklearn.preprocessing import StandardScaler
 
-        check_settings(type(self), self.get_params(deep=False))
+        self._check_params()
         reductions = fairlearn_module("reductions", type(self).__name__)
         graph, notes = with_default_split(graph)
         channels = channels_to_learn_from(graph, self.sensitive_channels)

@@ -55,9 +55,5 @@ def rows_with_groups(graph: NodeGraph, constraint: Constraint, method: str) -> n
     return rows
 
 
-_LOOKS_AT: dict[str, tuple[int, ...]] = {
-    "statistical_parity": (),
-    "equal_opportunity": (1,),
-    "equalized_odds": (0, 1),
-}
+_LOOKS_AT: dict[str, tuple[int, ...]] = {"statistical_parity": (), "equal_opportunity": (1,), "equalized_odds": (0, 1)}
 """The labels among which a constraint compares the groups."""

@@ -17,16 +17,8 @@ from scipy.special import expit, logit
 
 from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
-from fairview.methods.contract import (
-    Facts,
-    Probabilities,
-    channels_to_learn_from,
-    features_like,
-    require_fitted,
-    training_rows,
-)
+from fairview.methods.contract import Facts, Probabilities, features_like, require_fitted, table_to_learn_from
 from fairview.methods.estimator import Estimator, require_like
-from fairview.methods.settings import check_settings
 from fairview.training.state import State
 
 LEAF = -1
@@ -59,20 +51,19 @@ class GradientBoosting(Estimator):
     def fit(self, graph: NodeGraph) -> Self:
         from sklearn.ensemble import GradientBoostingClassifier
 
-        check_settings(type(self), self.get_params(deep=False))
+        self._check_params()
         graph, notes = with_default_split(graph)
-        channels = channels_to_learn_from(graph, self.sensitive_channels)
-        rows = training_rows(graph)
+        facts, features, labels = table_to_learn_from(graph, self.sensitive_channels)
         model = GradientBoostingClassifier(
             n_estimators=self.trees,
             learning_rate=self.learning_rate,
             max_depth=self.depth,
             random_state=0,  # it decides ties only: all rows and all channels are looked at
         )
-        model.fit(features_like(graph, channels)[rows], graph.labels[rows])
-        prior = float(logit(graph.labels[rows].mean()))
+        model.fit(features, labels)
+        prior = float(logit(labels.mean()))
         self.forest_ = Forest.grown([tree.tree_ for tree in model.estimators_[:, 0]], self.learning_rate, prior)
-        self.facts_, self.notes_ = Facts.of(graph, channels), notes
+        self.facts_, self.notes_ = facts, notes
         return self
 
     def predict_proba(self, graph: NodeGraph) -> Probabilities:
@@ -85,7 +76,7 @@ class GradientBoosting(Estimator):
         return {name: torch.tensor(array) for name, array in vars(self.forest_).items()}
 
     def restore(self, tensors: State, facts: Facts) -> Self:
-        check_settings(type(self), self.get_params(deep=False))
+        self._check_params()
         size = tensors["channel"].numel() if "channel" in tensors else 0
         whole, real = (torch.empty((), dtype=kind, device="meta") for kind in (torch.int64, torch.float64))
         pattern = dict.fromkeys(("channel", "left", "right"), whole.expand(size))

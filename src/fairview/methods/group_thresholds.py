@@ -22,23 +22,14 @@ from fairview.log import note
 from fairview.methods.contract import Facts, Probabilities, groups_like, require_fitted
 from fairview.methods.estimator import Estimator, require_like
 from fairview.methods.group_maps import Knots, cut, moved_by_quantiles, moved_by_shift, quantile_knots
-from fairview.methods.inner_model import (
-    PASSED_ON,
-    check_inner_saveable,
-    inner_fields,
-    inner_unfitted,
-    with_inner_by_name,
-)
+from fairview.methods.inner_model import HoldsModel, check_inner_saveable, inner_unfitted
 from fairview.methods.parameters import Seed, Share, Threads
-from fairview.methods.settings import check_settings
 from fairview.nn.encoders import EncoderKind
-from fairview.training.state import State
-
-_PREFIX = "model."
+from fairview.training.state import State, apart, prefixed
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class GroupThresholds(Estimator):
+class GroupThresholds(HoldsModel):
     """Moves the scores s of a model, with a map per group g, so that one threshold treats the groups alike.
 
     - `quantile`: s' = (1 - r) s + r Q(F_g(s)); F_g is the distribution of the group's scores, Q the quantiles of all
@@ -88,7 +79,7 @@ class GroupThresholds(Estimator):
     seed: Seed = 1
 
     def fit(self, graph: NodeGraph) -> Self:
-        check_settings(type(self), self.get_params(deep=False))
+        self._check_params()
         graph, notes = with_default_split(graph)
         model = inner_unfitted(type(self), self.get_params(deep=False)).fit(graph)
         scores = np.asarray(model.predict_proba(graph), dtype=np.float64)[:, 1]
@@ -151,19 +142,11 @@ class GroupThresholds(Estimator):
     def check_together(cls, settings: Mapping[str, Any]) -> None:
         inner_unfitted(cls, settings)
 
-    @classmethod
-    def idle_parameters(cls, settings: Mapping[str, Any]) -> frozenset[str]:
-        known = inner_fields(cls, settings.get("model", cls.model))
-        return frozenset(name for name in PASSED_ON if name not in known)
-
-    def plain_params(self) -> dict[str, Any]:
-        return with_inner_by_name(self)
-
     # --- files --------------------------------------------------------------------------------------------------------
 
     def tensors(self) -> State:
         check_inner_saveable(self, self.model_)
-        state = {_PREFIX + name: tensor for name, tensor in self.model_.tensors().items()}
+        state = prefixed("model", self.model_.tensors())
         if self.map == "thresholds":
             return state | {"thresholds": torch.tensor(self.thresholds_)}
         for code, knots in enumerate(self.knots_):
@@ -171,9 +154,8 @@ class GroupThresholds(Estimator):
         return state
 
     def restore(self, tensors: State, facts: Facts) -> Self:
-        check_settings(type(self), self.get_params(deep=False))
-        own = {name: tensor for name, tensor in tensors.items() if not name.startswith(_PREFIX)}
-        inner = {name.removeprefix(_PREFIX): tensor for name, tensor in tensors.items() if name not in own}
+        self._check_params()
+        inner, own = apart(tensors, "model")
         model = inner_unfitted(type(self), self.get_params(deep=False)).restore(inner, facts)
         count, real = len(facts.groups), torch.empty((), dtype=torch.float64, device="meta")
         if self.map == "thresholds":

@@ -80,5 +80,19 @@ def check_inner_saveable(outer: object, inner: object) -> None:
         )
 
 
+class HoldsModel(Estimator):
+    """What methods that hold another one say of their parameters."""
+
+    model: str | type | Estimator
+
+    @classmethod
+    def idle_parameters(cls, settings: Mapping[str, Any]) -> frozenset[str]:
+        known = inner_fields(cls, settings.get("model", cls.model))
+        return frozenset(name for name in PASSED_ON if name not in known)
+
+    def plain_params(self) -> dict[str, Any]:
+        return with_inner_by_name(self)
+
+
 def _is_same(outer: type, target: str | type) -> bool:
     return target in (outer, f"{outer.__module__}:{outer.__qualname__}")

@@ -12,17 +12,9 @@ from scipy.special import expit
 
 from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
-from fairview.methods.contract import (
-    Facts,
-    Probabilities,
-    channels_to_learn_from,
-    features_like,
-    require_fitted,
-    training_rows,
-)
+from fairview.methods.contract import Facts, Probabilities, features_like, require_fitted, table_to_learn_from
 from fairview.methods.estimator import Estimator, require_like
 from fairview.methods.parameters import Rate
-from fairview.methods.settings import check_settings
 from fairview.training.state import State
 
 
@@ -44,17 +36,16 @@ class LogisticRegression(Estimator):
         from sklearn.linear_model import LogisticRegression as SkLogisticRegression
         from sklearn.preprocessing import StandardScaler
 
-        check_settings(type(self), self.get_params(deep=False))
+        self._check_params()
         graph, notes = with_default_split(graph)
-        channels = channels_to_learn_from(graph, self.sensitive_channels)
-        rows = training_rows(graph)
-        features = features_like(graph, channels)[rows].astype(np.float64)
+        facts, values, labels = table_to_learn_from(graph, self.sensitive_channels)
+        features = values.astype(np.float64)
         scaler = StandardScaler().fit(features)
         model = SkLogisticRegression(C=self.inverse_penalty, max_iter=1000)
-        model.fit(scaler.transform(features), graph.labels[rows])
+        model.fit(scaler.transform(features), labels)
         self.weights_ = model.coef_[0] / scaler.scale_
         self.bias_ = float(model.intercept_[0] - self.weights_ @ scaler.mean_)
-        self.facts_, self.notes_ = Facts.of(graph, channels), notes
+        self.facts_, self.notes_ = facts, notes
         return self
 
     def predict_proba(self, graph: NodeGraph) -> Probabilities:

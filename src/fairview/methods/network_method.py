@@ -29,7 +29,6 @@ from fairview.methods.estimator import Estimator
 from fairview.methods.fitted import Fitted, Links, encoder_modules
 from fairview.methods.network import Network
 from fairview.methods.parameters import Depth, Rounds, Seed, Threads, Weight, Width
-from fairview.methods.settings import check_settings
 from fairview.nn.encoders import EncoderKind
 from fairview.nn.paths import PathKind
 from fairview.progress import track
@@ -103,7 +102,7 @@ class NetworkMethod(Estimator):
             watch: called after each epoch with the progress and the network; by default a bar is drawn.
             resume: progress and state of an earlier run, which goes on as if it had not been interrupted.
         """
-        check_settings(type(self), self.get_params(deep=False))
+        self._check_params()
         check_device(self.device)
         graph, notes = with_default_split(graph)
         check_trainable(graph)
@@ -244,7 +243,7 @@ class NetworkMethod(Estimator):
 
     def restore(self, tensors: State, facts: Facts) -> Self:
         """The fitted model that `tensors` and `facts` describe."""
-        check_settings(type(self), self.get_params(deep=False))
+        self._check_params()
         self.facts_ = facts
         self.fitted_ = Fitted.from_tensors(self, tensors, len(facts.channels))
         return self

@@ -34,7 +34,6 @@ from fairview.methods.parity_features import GraphFeatures, OwnBasis
 from fairview.methods.parity_fitting import SHARED, Fitting, Prepared, make_head
 from fairview.methods.parity_objective import Penalty, Reals
 from fairview.methods.parity_penalty import WEIGHTS
-from fairview.methods.settings import check_settings
 from fairview.methods.spline_features import SplineFeatures
 from fairview.progress import track
 from fairview.propagation.operators import Operator, OperatorKind
@@ -118,7 +117,7 @@ class Parity(Estimator):
             graph: with a split `train`.
             prepared: what `prepare` returned for this graph, so that its columns are not made again.
         """
-        check_settings(type(self), self.get_params(deep=False))
+        self._check_params()
         fitting = Fitting(self, graph, prepared)
         with track("Parity", fitting.descents()) as advance:
             learnt = fitting.heads(self, advance)
@@ -157,7 +156,7 @@ class Parity(Estimator):
                 raise InputError(f"of: no weight '{name}'.{did_you_mean(name, WEIGHTS)}")
         models = [type(self)(**self.get_params() | dict.fromkeys(names, float(weight))) for weight in weights]
         for model in models:
-            check_settings(type(model), model.get_params(deep=False))
+            model._check_params()
         if not models:
             return []
         fitting = Fitting(self, graph, prepared)
@@ -170,7 +169,7 @@ class Parity(Estimator):
         They serve every model with the same basis, knots, operator, self-loops and sensitive channels and at most as
         many hops, and every graph with the same channels and links: other splits, labels and groups.
         """
-        check_settings(type(self), self.get_params(deep=False))
+        self._check_params()
         channels = channels_to_learn_from(graph, self.sensitive_channels)
         basis: SplineFeatures | OwnBasis
         if isinstance(self.basis, str):
@@ -265,7 +264,7 @@ class Parity(Estimator):
         return {"weights": torch.from_numpy(self.weights_)} | self.features_.tensors()
 
     def restore(self, tensors: State, facts: Facts) -> Self:
-        check_settings(type(self), self.get_params(deep=False))
+        self._check_params()
         splines = {name: tensor for name, tensor in tensors.items() if name.startswith("splines.")}
         basis: SplineFeatures | OwnBasis
         if isinstance(self.basis, str):

@@ -24,15 +24,13 @@ from fairview.methods.estimator import Estimator, require_like
 from fairview.methods.fairlearn_data import Constraint, fairlearn_module, quiet, rows_with_groups
 from fairview.methods.logistic_regression import LogisticRegression
 from fairview.methods.parameters import Rate, Share
-from fairview.methods.settings import check_settings
-from fairview.training.state import State
+from fairview.training.state import State, apart, prefixed
 
 _CONSTRAINTS = {
     "statistical_parity": "demographic_parity",
     "equal_opportunity": "true_positive_rate_parity",
     "equalized_odds": "equalized_odds",
 }
-_PREFIX = "model."
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -72,7 +70,7 @@ class ThresholdOptimizer(Estimator):
             )
 
     def fit(self, graph: NodeGraph) -> Self:
-        check_settings(type(self), self.get_params(deep=False))
+        self._check_params()
         postprocessing = fairlearn_module("postprocessing", type(self).__name__)
         graph, notes = with_default_split(graph)
         rows = rows_with_groups(graph, "equalized_odds", type(self).__name__)  # fairlearn wants both classes always
@@ -117,13 +115,14 @@ class ThresholdOptimizer(Estimator):
         return LogisticRegression(inverse_penalty=self.inverse_penalty, sensitive_channels=self.sensitive_channels)
 
     def tensors(self) -> State:
-        inner = {_PREFIX + name: tensor for name, tensor in self.model_.tensors().items()}
-        return inner | {"rules": torch.tensor(self.rules_), "nodes": torch.tensor(self.nodes_)}
+        return prefixed("model", self.model_.tensors()) | {
+            "rules": torch.tensor(self.rules_),
+            "nodes": torch.tensor(self.nodes_),
+        }
 
     def restore(self, tensors: State, facts: Facts) -> Self:
-        check_settings(type(self), self.get_params(deep=False))
-        own = {name: tensor for name, tensor in tensors.items() if not name.startswith(_PREFIX)}
-        inner = {name.removeprefix(_PREFIX): tensor for name, tensor in tensors.items() if name not in own}
+        self._check_params()
+        inner, own = apart(tensors, "model")
         whole, real = (torch.empty((), dtype=kind, device="meta") for kind in (torch.int64, torch.float64))
         count = len(facts.groups)
         require_like(own, {"rules": real.expand(count, 6), "nodes": whole.expand(count)})

@@ -72,11 +72,7 @@ def _of(attribute: Attribute, evaluation: Evaluation, cells: npt.NDArray[np.int6
         name: METRICS[name].explain(METRICS[name].of(counts[1:]), counts[1:], attribute.groups) for name in gap_names()
     }
     return dataclasses.replace(
-        evaluation,
-        metrics={**evaluation.metrics} | gaps,
-        counts=counts,
-        group_names=attribute.groups,
-        intervals={},
+        evaluation, metrics={**evaluation.metrics} | gaps, counts=counts, group_names=attribute.groups, intervals={}
     )
 
 

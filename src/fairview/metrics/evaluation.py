@@ -176,11 +176,7 @@ class Evaluator:
     """
 
     def __init__(
-        self,
-        y_true: npt.ArrayLike,
-        *,
-        sensitive: npt.ArrayLike | Mapping[str, npt.ArrayLike],
-        threshold: float = 0.5,
+        self, y_true: npt.ArrayLike, *, sensitive: npt.ArrayLike | Mapping[str, npt.ArrayLike], threshold: float = 0.5
     ) -> None:
         by_name = sensitive if isinstance(sensitive, Mapping) else {"sensitive": sensitive}
         labels = binary(y_true, "y_true")

@@ -82,7 +82,7 @@ def bootstrap(
     if len(labels) == 0:
         return {name: value for name, value in metrics.items() if isinstance(value, Undefined)}
     generator = np.random.default_rng(seed)
-    drawn = _gap_draws(counts, resamples, generator)[:, 1:]
+    drawn = _gap_draws(counts, resamples, generator)
     utility = _utility_draws(labels, scores, cells % 4, resamples, generator)
     return _intervals(counts, metrics, groups, drawn, utility, level)
 
@@ -97,19 +97,18 @@ def gap_intervals(
     seed: int,
 ) -> dict[str, Interval | Undefined]:
     """The intervals of gaps alone; see `bootstrap`."""
-    drawn = _gap_draws(counts, resamples, np.random.default_rng(seed))[:, 1:]
+    drawn = _gap_draws(counts, resamples, np.random.default_rng(seed))
     return _intervals(counts, metrics, groups, drawn, {}, level)
 
 
 def count_intervals(
-    counts: core.Counts, metrics: Mapping[str, Metric], groups: tuple[str, ...], *, seed: int = 0
+    counts: core.Counts, metrics: Mapping[str, Metric], groups: tuple[str, ...]
 ) -> dict[str, Interval | Undefined]:
     """The 95 % intervals of all metrics that depend on counts alone, all but the AUC: quick, whatever the nodes."""
     if not counts.sum():
         return {}
-    generator = np.random.default_rng(seed)
-    resamples = 1000
-    drawn = _gap_draws(counts, resamples, generator)[:, 1:]
+    generator, resamples = np.random.default_rng(0), 1000
+    drawn = _gap_draws(counts, resamples, generator)
     total = counts.sum(axis=0)
     totals = generator.multinomial(total.sum(), total.ravel() / total.sum(), size=resamples).reshape(-1, 2, 2)
     known = {name: value for name, value in metrics.items() if name != "auc"}
@@ -160,11 +159,11 @@ def too_few(name: str, counts: core.Counts, groups: tuple[str, ...]) -> str:
 
 
 def _gap_draws(counts: core.Counts, resamples: int, generator: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Resampled counts, shape (resamples, 1 + groups, 2, 2), drawn as if each known group had one more of each."""
+    """Resampled counts of the known groups, shape (resamples, groups, 2, 2), drawn as if each had one more of each."""
     more = counts.astype(np.float64)
     more[1:] += 1
     drawn = generator.multinomial(counts.sum(), more.ravel() / more.sum(), size=resamples)
-    return drawn.reshape(resamples, *counts.shape)
+    return drawn.reshape(resamples, *counts.shape)[:, 1:]
 
 
 def deviations(name: str, drawn: core.Counts, counts: core.Counts) -> npt.NDArray[np.float64]:

@@ -117,11 +117,7 @@ METRICS = Registry(
         ),
         MetricEntry(name="accuracy", short="ACC", better="higher", total_rate=core.accuracy),
         MetricEntry(
-            name="balanced_accuracy",
-            short="bal. ACC",
-            better="higher",
-            total_rate=core.balanced_accuracy,
-            needs=_BOTH,
+            name="balanced_accuracy", short="bal. ACC", better="higher", total_rate=core.balanced_accuracy, needs=_BOTH
         ),
         MetricEntry(
             name="false_positive_rate",

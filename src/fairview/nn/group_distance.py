@@ -101,7 +101,16 @@ DISTANCES: dict[Penalty, Callable[[Tensor, Tensor], Tensor]] = {
 }
 
 
-class _Energy(torch.autograd.Function):
+class _Distance(torch.autograd.Function):
+    """`forward` of a subclass leaves the gradient to the logits behind."""
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, None]:
+        return ctx.gradient * upstream[0], None
+
+
+class _Energy(_Distance):
     """With g = ∂D/∂z, ∂D/∂u = (g - mean(g) - z mean(g z)) / sd."""
 
     @staticmethod
@@ -124,13 +133,8 @@ class _Energy(torch.autograd.Function):
         ctx.gradient = centred / (deviation * len(z))
         return torch.as_tensor(distance, dtype=z.dtype)
 
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, None]:
-        return ctx.gradient * upstream[0], None
 
-
-class _Threshold(torch.autograd.Function):
+class _Threshold(_Distance):
     """With t = u / (τ sd) and g = ∂D/∂t, ∂D/∂u = (g / τ - z mean(g t)) / sd."""
 
     @staticmethod
@@ -143,11 +147,6 @@ class _Threshold(torch.autograd.Function):
         g = 2 * (gaps @ a) * s * (1 - s)
         ctx.gradient = (g / WIDTH - z * (g * t).mean(dim=-1, keepdim=True)) / (deviation * len(z))
         return gaps.square().sum(dim=-1).mean()
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, None]:
-        return ctx.gradient * upstream[0], None
 
 
 def _standardised(logits: Tensor) -> tuple[Tensor, Tensor]:

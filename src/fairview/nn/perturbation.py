@@ -152,13 +152,7 @@ class PerturbedInputs(GraphInputs):
     """
 
     def __init__(
-        self,
-        x: Tensor,
-        links: Links,
-        left_out: Tensor,
-        shared: SharedOperator | None,
-        *,
-        blocks: Blocks | None = None,
+        self, x: Tensor, links: Links, left_out: Tensor, shared: SharedOperator | None, *, blocks: Blocks | None = None
     ) -> None:
         operator = shared.operator if shared else None
         super().__init__(x.cpu().numpy(), links.adjacency, operator, blocks=blocks, device=x.device, dtype=x.dtype)

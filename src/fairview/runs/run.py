@@ -96,15 +96,7 @@ def train_run(
     with leading(graph) as begin, folder_lock(folder):
         said = (*notes, *few_nodes(graph), *sample_notes(graph))
         return _train(
-            model,
-            graph,
-            said,
-            folder,
-            resume=resume,
-            overwrite=overwrite,
-            notice=notice,
-            whole=whole,
-            begin=begin,
+            model, graph, said, folder, resume=resume, overwrite=overwrite, notice=notice, whole=whole, begin=begin
         )
 
 

@@ -123,7 +123,7 @@ def summary_estimate(mean: float, std: float | None, n: int) -> Estimate:
     return _cut(Estimate(mean, std, mean - half, mean + half), 0.0, 1.0)
 
 
-def t_interval(values: npt.ArrayLike, *, level: float = LEVEL) -> tuple[float, float] | None:
+def t_interval(values: npt.ArrayLike) -> tuple[float, float] | None:
     """mean ± t s/√n with n - 1 degrees of freedom and s with ddof 1; None for a single value.
 
     None for equal values too: that two or five runs agree in every digit, as constant predictors do, says nothing about
@@ -136,7 +136,7 @@ def t_interval(values: npt.ArrayLike, *, level: float = LEVEL) -> tuple[float, f
     numbers = np.asarray(values, dtype=np.float64)
     if len(numbers) < 2 or np.ptp(numbers) < _EQUAL:
         return None
-    half = float(stats.t.ppf((1 + level) / 2, len(numbers) - 1) * numbers.std(ddof=1) / math.sqrt(len(numbers)))
+    half = float(stats.t.ppf((1 + LEVEL) / 2, len(numbers) - 1) * numbers.std(ddof=1) / math.sqrt(len(numbers)))
     return float(numbers.mean()) - half, float(numbers.mean()) + half
 
 

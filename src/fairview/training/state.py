@@ -39,3 +39,8 @@ def below(state: Mapping[str, Tensor], prefix: str) -> State:
     """The other way round: what stands under a key."""
     start = f"{prefix}."
     return {key[len(start) :]: value for key, value in state.items() if key.startswith(start)}
+
+
+def apart(state: Mapping[str, Tensor], prefix: str) -> tuple[State, State]:
+    """What stands under a key, and all the rest."""
+    return below(state, prefix), {key: value for key, value in state.items() if not key.startswith(f"{prefix}.")}

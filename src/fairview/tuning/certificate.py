@@ -268,15 +268,3 @@ def _read(path: Path) -> dict[str, Any] | str:
     if not isinstance(document, dict) or document.get("kind") != "certificate" or document.get("version") != 1:
         return f"{path.name}: is no certificate of this version."
     return document
-
-
-def read_certificate(folder: str | Path) -> dict[str, Any]:
-    """The certificate of a run folder.
-
-    Raises:
-        InputError: there is none, or it can't be read.
-    """
-    document = _read(Path(folder) / NAME)
-    if isinstance(document, str):
-        raise InputError(f"{folder}: {document}")
-    return document

@@ -84,12 +84,7 @@ def fit_trial(model: Estimator, method: str, settings: Mapping[str, Any], holdou
 
 
 def finished(
-    model: Estimator,
-    method: str,
-    settings: Mapping[str, Any],
-    holdout: Holdout,
-    seconds: float,
-    **prepared: Any,
+    model: Estimator, method: str, settings: Mapping[str, Any], holdout: Holdout, seconds: float, **prepared: Any
 ) -> Trial:
     """The trial of a model that is fitted already; `prepared` is handed on to its `predict_proba`.
 

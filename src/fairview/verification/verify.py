@@ -104,12 +104,7 @@ def verify(
 
 
 def _check_seeds(
-    folder: Path,
-    seeds: list[Path],
-    graph: NodeGraph | None,
-    load: Loader,
-    found: Findings,
-    whole: Propagated | None,
+    folder: Path, seeds: list[Path], graph: NodeGraph | None, load: Loader, found: Findings, whole: Propagated | None
 ) -> None:
     for path in seeds:
         inner = found.inside(path.name)

@@ -25,9 +25,7 @@ from fairview.report.words import (
 MOST = 40
 _UTILITY = ("auc", "f1", "accuracy")
 _VERDICTS = Series(
-    ("better", "can't tell", "worse"),
-    colors=(BLUE, NEUTRAL, VERMILLION),
-    shapes=("triangle-up", "circle", "cross"),
+    ("better", "can't tell", "worse"), colors=(BLUE, NEUTRAL, VERMILLION), shapes=("triangle-up", "circle", "cross")
 )
 
 
