@@ -98,7 +98,7 @@ def test_channels_that_are_not_tested_neither_leak_nor_hide_others():
         fv.Channel("plain"),
     ]
     graph = fv.synthetic_graph(1500, channels=channels, seed=0)
-    found = shuffle_test(graph, tested=np.array([False, True, True]))
+    found = shuffle_test(graph, tested=[np.array([False, True, True])])
     assert found.leak_p_value[:, 0].tolist() == [1.0, 1.0]
     assert found.leak_p_value[:, 1].min() == pytest.approx(0.01)
 

@@ -57,8 +57,8 @@ def check_graph(graph: NodeGraph) -> None:
         check_attributes(graph.attributes, graph.crossed, problems)
     check_splits(graph.splits, n, problems)
     named = {"channels": graph.channels, "groups": graph.groups, "classes": graph.classes, "ids": graph.node_ids or ()}
-    check_names(named | {"sensitive": (graph.sensitive_name,), "splits": tuple(graph.splits)}, problems)
-    check_names({"link_kind": graph.adjacency.kinds.names if graph.adjacency.kinds else ()}, problems)
+    named |= {"sensitive": (graph.sensitive_name,), "splits": tuple(graph.splits)}
+    check_names(named | {"link_kind": graph.adjacency.kinds.names if graph.adjacency.kinds else ()}, problems)
     problems.raise_if_any()
 
 

@@ -5,7 +5,6 @@ Provenance and recipe stay behind: they tell where a graph came from, and a `Dat
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ import numpy.typing as npt
 from fairview.attributes import Attribute
 from fairview.data.graph import SPLIT_NAMES, NodeGraph, Provenance
 from fairview.data.link_kinds import LinkKinds
+from fairview.data.pyg_fields import array_of, field, field_names, names_of, text_field, truth_field, values_of_edges
 from fairview.errors import InputError, Message, Problems, did_you_mean, option, quoted
 from fairview.groups import UNKNOWN, checked_codes, group_codes
 
@@ -103,58 +103,58 @@ def from_pyg(
         raise InputError(f"data: expected a torch_geometric.data.Data, got {type(data).__name__}.")
     problems = Problems()
     for name in ("x", "edge_index"):
-        if _get(data, name) is None:
+        if field(data, name) is None:
             problems.add(f"data: no '{name}'.")
     problems.raise_if_any()
-    names = _names("channels", channels if channels is not None else _get(data, "channels"))
+    names = names_of("channels", channels if channels is not None else field(data, "channels"))
     if (by_name := _several(data, sensitive, names, problems)) is not None:
         return _of_several(data, by_name, label=label, groups=groups, channels=channels, directed=directed,
                            edge_weight=edge_weight, problems=problems)  # fmt: skip
     ours = isinstance(sensitive, str) and sensitive == "sensitive"  # then the names that `to_pyg` wrote belong to it
-    groups = _names("groups", groups if groups is not None or not ours else _get(data, "groups"))
+    groups = names_of("groups", groups if groups is not None or not ours else field(data, "groups"))
     values, own_name, own_channels = _sensitive(data, sensitive, names, problems)
     if groups is not None and values is not None:
         values = _codes(values)
-    classes = _names("classes", _get(data, "classes")) or ("0", "1")
+    classes = names_of("classes", field(data, "classes")) or ("0", "1")
     if len(classes) != 2:
         problems.add(f"data.classes: {len(classes)} names; expected those of the negative and the positive class.")
         classes = ("0", "1")
-    y = _get(data, label)
-    written = label == "y" and _get(data, "classes") is not None  # by `to_pyg`: -1 is unlabelled even beside 1 alone
+    y = field(data, label)
+    written = label == "y" and field(data, "classes") is not None  # by `to_pyg`: -1 is unlabelled even beside 1 alone
     if y is None and label != "y":
-        problems.add(f"data: no attribute '{label}' with the labels.{did_you_mean(label, _attributes(data))}")
+        problems.add(f"data: no attribute '{label}' with the labels.{did_you_mean(label, field_names(data))}")
     parts = {
-        name: _get(data, f"{name}_mask") for name in _names("split_names", _get(data, "split_names")) or SPLIT_NAMES
+        name: field(data, f"{name}_mask") for name in names_of("split_names", field(data, "split_names")) or SPLIT_NAMES
     }
     if ours:
-        own_name = _text(data, "sensitive_name", problems) or own_name
-        own_channels = own_channels or _names("sensitive_channels", _get(data, "sensitive_channels")) or ()
+        own_name = text_field(data, "sensitive_name", problems) or own_name
+        own_channels = own_channels or names_of("sensitive_channels", field(data, "sensitive_channels")) or ()
     notes: list[str] = []
     weights = _weights(data, edge_weight, notes, problems)
     kinds = _kinds(data, link_kind, problems)
     named = [name for name in (edge_weight, link_kind) if isinstance(name, str)]
     used = {"edge_index", "edge_weight", *named, *(["edge_type"] if kinds is not None else [])}
-    if ignored := sorted(key for key in _attributes(data) if key.startswith("edge_") and key not in used):
+    if ignored := sorted(key for key in field_names(data) if key.startswith("edge_") and key not in used):
         notes.append(f"attributes of the edges ignored: {quoted(ignored)}")
     with problems.collecting():
         graph = NodeGraph.from_arrays(
-            features=_numpy(data.x, "x"),
-            edges=_numpy(data.edge_index, "edge_index"),
-            labels=None if y is None or written else _numpy(y, label),
+            features=array_of(data.x, "x"),
+            edges=array_of(data.edge_index, "edge_index"),
+            labels=None if y is None or written else array_of(y, label),
             sensitive=values,
             channels=names,
-            directed=_truth(data, "directed") if directed is None else directed,
+            directed=truth_field(data, "directed") if directed is None else directed,
             edge_weight=weights,
             link_kind=kinds,
-            splits={name: _numpy(mask, f"{name}_mask") for name, mask in parts.items() if mask is not None},
+            splits={name: array_of(mask, f"{name}_mask") for name, mask in parts.items() if mask is not None},
             sensitive_name=own_name,
             classes=classes,
-            node_ids=_names("ids", _get(data, "ids")),
+            node_ids=names_of("ids", field(data, "ids")),
             provenance=Provenance(source="torch_geometric.data.Data").noting(*notes),
         )
         graph = graph.replace(sensitive_channels=own_channels)
         if y is not None and written:
-            graph = graph.replace(labels=_numpy(y, label))
+            graph = graph.replace(labels=array_of(y, label))
     problems.raise_if_any()
     return _with_groups(graph, groups)
 
@@ -163,16 +163,16 @@ def _several(
     data: Data, sensitive: Any, channels: Sequence[str] | None, problems: Problems
 ) -> dict[str, Attribute] | None:
     """Several attributes by name, if these are: from their values, their names, or what `to_pyg` wrote."""
-    wrote = _get(data, "sensitive_attributes")
+    wrote = field(data, "sensitive_attributes")
     if isinstance(sensitive, Mapping):
         values: dict[str, tuple[npt.NDArray[Any], tuple[str, ...]]] = {
-            str(name): (_numpy(each, f"sensitive['{name}']"), ()) for name, each in sensitive.items()
+            str(name): (array_of(each, f"sensitive['{name}']"), ()) for name, each in sensitive.items()
         }
-    elif isinstance(sensitive, list | tuple) and {*map(str, sensitive)} & {*_attributes(data), *(channels or ())}:
+    elif isinstance(sensitive, list | tuple) and {*map(str, sensitive)} & {*field_names(data), *(channels or ())}:
         found = {name: _sensitive(data, name, channels, problems) for name in sensitive}
         values = {name: (each, own) for name, (each, _, own) in found.items() if each is not None}
     elif isinstance(sensitive, str) and sensitive == "sensitive" and isinstance(wrote, Mapping):
-        return _written(wrote, _get(data, "sensitive_codes"))
+        return _written(wrote, field(data, "sensitive_codes"))
     else:
         return None
     attributes = {}
@@ -185,12 +185,12 @@ def _several(
 
 def _written(facts: Mapping[str, Any], codes: Any) -> dict[str, Attribute]:
     """The attributes that `to_pyg` wrote."""
-    columns = np.empty((0, 0)) if codes is None else _numpy(codes, "sensitive_codes")
+    columns = np.empty((0, 0)) if codes is None else array_of(codes, "sensitive_codes")
     if columns.ndim != 2 or columns.shape[1] != len(facts):
         raise InputError(f"data.sensitive_codes: shape {columns.shape}; expected (nodes, {len(facts)}).")
     found = {}
     for (name, told), column in zip(facts.items(), columns.T, strict=True):
-        parts = [_names(f"sensitive_attributes['{name}']", told.get(part) if isinstance(told, Mapping) else None)
+        parts = [names_of(f"sensitive_attributes['{name}']", told.get(part) if isinstance(told, Mapping) else None)
                  for part in ("groups", "channels")]  # fmt: skip
         groups = parts[0] or ()
         found[str(name)] = Attribute(str(name), checked_codes(column, groups, len(column)), groups, parts[1] or ())
@@ -220,14 +220,14 @@ def _sensitive(
 ) -> tuple[npt.NDArray[Any] | None, str, tuple[str, ...]]:
     """The values, what they are called, and the channel that holds them, if they come from one."""
     if not isinstance(sensitive, str):
-        return _numpy(sensitive, "sensitive"), "sensitive", ()
-    held = _get(data, sensitive)
+        return array_of(sensitive, "sensitive"), "sensitive", ()
+    held = field(data, sensitive)
     if held is not None:
-        return _numpy(held, sensitive), sensitive, ()
-    x = _numpy(data.x, "x")
+        return array_of(held, sensitive), sensitive, ()
+    x = array_of(data.x, "x")
     if channels is not None and sensitive in channels and x.ndim == 2:
         return x[:, list(channels).index(sensitive)], sensitive, (sensitive,)
-    hint = did_you_mean(sensitive, [*_attributes(data), *(channels or ())])
+    hint = did_you_mean(sensitive, [*field_names(data), *(channels or ())])
     problems.add(f"data: no attribute or channel '{sensitive}' with the sensitive values.{hint}")
     return None, sensitive, ()
 
@@ -236,25 +236,25 @@ def _weights(
     data: Data, edge_weight: str | npt.ArrayLike | None, notes: list[str], problems: Problems
 ) -> npt.NDArray[Any] | None:
     """A weight for each edge, if asked for; weights that nobody asked for are noted."""
-    if edge_weight is None and _get(data, "weighted"):
+    if edge_weight is None and field(data, "weighted"):
         edge_weight = "edge_weight"
     if edge_weight is None:
-        if _get(data, "edge_weight") is not None:
+        if field(data, "edge_weight") is not None:
             asked = option("edge_weight", "edge_weight")
             notes.append(Message(f"data.edge_weight is ignored; pass {asked} to use it"))
         return None
-    return _of_edges(data, edge_weight, "edge_weight", "the weights", problems)
+    return values_of_edges(data, edge_weight, "edge_weight", "the weights", problems)
 
 
 def _kinds(
     data: Data, link_kind: str | npt.ArrayLike | None, problems: Problems
 ) -> npt.NDArray[Any] | LinkKinds | None:
     """A kind for each edge, if asked for, or if `link_kinds` names those of `edge_type`."""
-    names = _names("link_kinds", _get(data, "link_kinds"))
+    names = names_of("link_kinds", field(data, "link_kinds"))
     if link_kind is None and names is None:
         return None  # an `edge_type` is among the ignored attributes
     given = "edge_type" if link_kind is None or (isinstance(link_kind, str) and not link_kind) else link_kind
-    values = _of_edges(data, given, "link_kind", "the kinds", problems)
+    values = values_of_edges(data, given, "link_kind", "the kinds", problems)
     if values is None or names is None or not isinstance(given, str) or given != "edge_type":
         return values
     values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
@@ -267,19 +267,6 @@ def _kinds(
     with problems.collecting():
         return LinkKinds(names, values.astype(np.int16))
     return None
-
-
-def _of_edges(
-    data: Data, given: str | npt.ArrayLike, parameter: str, what: str, problems: Problems
-) -> npt.NDArray[Any] | None:
-    """Values of the edges: themselves, or by the name of the attribute that holds them."""
-    if not isinstance(given, str):
-        return _numpy(given, parameter)
-    held = _get(data, given)
-    if held is None:
-        problems.add(f"data: no attribute '{given}' with {what} of the edges.{did_you_mean(given, _attributes(data))}")
-        return None
-    return _numpy(held, given)
 
 
 def _codes(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -303,45 +290,3 @@ def _with_groups(graph: NodeGraph, groups: Sequence[str] | None) -> NodeGraph:
         )
     lookup = np.array([places[value] for value in graph.groups] + [UNKNOWN], dtype=np.int16)
     return graph.replace(sensitive=lookup[graph.sensitive], groups=tuple(map(str, groups)))
-
-
-def _numpy(values: Any, name: str) -> npt.NDArray[Any]:
-    try:
-        return np.asarray(values.detach().cpu().numpy() if hasattr(values, "detach") else values)
-    except (TypeError, ValueError, NotImplementedError) as error:  # sparse or meta tensors, bfloat16, ragged lists
-        raise InputError(f"data.{name}: can't be read as an array ({error}).") from None
-
-
-def _get(data: Data, name: str) -> Any:
-    return data[name] if name in data else None  # noqa: SIM401 - Data.get is newer than the oldest PyG we take
-
-
-def _names(what: str, values: Any) -> tuple[str, ...] | None:
-    if values is None:
-        return None
-    if not isinstance(values, list | tuple | np.ndarray) or (isinstance(values, np.ndarray) and values.ndim != 1):
-        raise InputError(f"data.{what}: expected a list of texts, got {reprlib.repr(values)}.")
-    return tuple(map(str, values))
-
-
-def _text(data: Data, name: str, problems: Problems) -> str | None:
-    value = _get(data, name)
-    if value is not None and not isinstance(value, str):
-        problems.add(f"data.{name}: expected a text, got {reprlib.repr(value)}.")
-        return None
-    return value
-
-
-def _truth(data: Data, name: str) -> bool:
-    """True or False, or a tensor or array of one of them; not there is False."""
-    value = _get(data, name)
-    if value is None:
-        return False
-    array = _numpy(value, name)
-    if array.dtype.kind not in "biu" or array.size != 1 or array.item() not in (0, 1):
-        raise InputError(f"data.{name}: expected True or False, got {reprlib.repr(value)}.")
-    return bool(array.item())
-
-
-def _attributes(data: Data) -> list[str]:
-    return [str(key) for key in data.keys()]  # noqa: SIM118 - Data is no mapping

@@ -55,16 +55,11 @@ def _row_by(row: ModelRow, name: str) -> ModelRow:
 def _gaps_by(row: ModelRow, name: str) -> dict[str, object]:
     """The fields of a row with the gaps of one attribute in place of the largest."""
     part = row.attributes[name]
-    undefined = {metric: why for metric, why in row.undefined.items() if metric not in part.metrics}
-    without = {metric: why for metric, why in row.without_interval.items() if metric not in part.metrics}
-    intervals = {metric: each for metric, each in row.intervals.items() if metric not in part.metrics}
-    return {
-        "metrics": row.metrics | part.metrics,
-        "undefined": undefined | part.undefined,
-        "without_interval": without | part.without_interval,
-        "intervals": intervals | part.intervals,
-        "attributes": {},
-    }
+    fields: dict[str, object] = {"metrics": row.metrics | part.metrics, "attributes": {}}
+    for field in ("undefined", "without_interval", "intervals"):
+        others = {metric: each for metric, each in getattr(row, field).items() if metric not in part.metrics}
+        fields[field] = others | getattr(part, field)
+    return fields
 
 
 def _audit_by(audit: AuditDocument, name: str) -> AuditDocument | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from fairview.propagation.folder import Propagated
 from fairview.runs.run import EpochNotice, train_run
 from fairview.workers import Death, spread
 
-Task = tuple[int, Estimator, str, bool, bool, Propagated | None]
+Task = tuple[int, Estimator, Path, dict[str, Any]]
 
 
 def train_seeds(
@@ -55,57 +55,46 @@ def train_seeds(
     Raises:
         KeyboardInterrupt: after Ctrl-C. The runs that were under way keep their best state and can be resumed.
     """
+    settings: dict[str, Any] = {"resume": resume, "overwrite": overwrite, "whole": whole}
+    results: dict[int, dict[str, Any]] = {}
     with folder_lock(folder):
         models = {seed: make(seed) for seed in seeds}
-        return _train_all(models, graph, folder, resume, overwrite, notice, done, whole)
-
-
-def _train_all(
-    models: dict[int, Estimator],
-    graph: NodeGraph,
-    folder: Path,
-    resume: bool,
-    overwrite: bool,
-    notice: EpochNotice | None,
-    done: Callable[[int], None] | None,
-    whole: Propagated | None,
-) -> list[dict[str, Any]]:
-    together = isinstance(graph, ShardedGraph)  # each run has the other processes train along
-    single = not together and all(
-        isinstance(model, NetworkMethod | Ensemble) and model.thread_count(graph) == 1 for model in models.values()
-    )
-    workers = min(available_cores(), len(models))
-    results: dict[int, dict[str, Any]] = {}
-    if not single or workers < 2:
-        for seed, model in models.items():
-            home = folder / f"seed-{seed}"
-            results[seed] = train_run(
-                model, graph, home, resume=resume, overwrite=overwrite, notice=notice, whole=whole
-            )
-            if results[seed]["interrupted"]:
-                raise KeyboardInterrupt
-            if done is not None:
-                done(seed)
-        return [results[seed] for seed in models]
-    tasks = [(seed, model, str(folder / f"seed-{seed}"), resume, overwrite, whole) for seed, model in models.items()]
-    with closing(spread(tasks, _train, key=lambda _: "graph", shared=lambda _: graph, workers=workers)) as answers:
-        for (seed, *_), answer in answers:
-            if isinstance(answer, Death):
-                raise FairviewError(f"seed {seed}: {answer.reason}.")
-            if isinstance(answer, FairviewError):
-                raise answer
-            results[seed] = answer
-            if done is not None:
-                done(seed)
+        homes = {seed: folder / f"seed-{seed}" for seed in models}
+        workers = min(available_cores(), len(models))
+        if workers < 2 or not _side_by_side(models.values(), graph):
+            for seed, model in models.items():
+                results[seed] = train_run(model, graph, homes[seed], notice=notice, **settings)
+                if results[seed]["interrupted"]:
+                    raise KeyboardInterrupt
+                if done is not None:
+                    done(seed)
+            return list(results.values())
+        tasks = [(seed, model, homes[seed], settings) for seed, model in models.items()]
+        with closing(spread(tasks, _train, key=lambda _: "graph", shared=lambda _: graph, workers=workers)) as answers:
+            for (seed, *_), answer in answers:
+                if isinstance(answer, Death):
+                    raise FairviewError(f"seed {seed}: {answer.reason}.")
+                if isinstance(answer, FairviewError):
+                    raise answer
+                results[seed] = answer
+                if done is not None:
+                    done(seed)
     return [results[seed] for seed in models]
+
+
+def _side_by_side(models: Iterable[Estimator], graph: NodeGraph) -> bool:
+    """Whether each run needs one thread; in a run of several processes the others train along."""
+    return not isinstance(graph, ShardedGraph) and all(
+        isinstance(model, NetworkMethod | Ensemble) and model.thread_count(graph) == 1 for model in models
+    )
 
 
 def _train(task: Task, graph: NodeGraph) -> dict[str, Any] | FairviewError:
     """In a worker. When the parent ends it, after Ctrl-C or an error, it keeps its best state before it goes."""
-    _, model, folder, resume, overwrite, whole = task
+    _, model, folder, settings = task
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        result = train_run(model, graph, folder, resume=resume, overwrite=overwrite, whole=whole)
+        result = train_run(model, graph, folder, **settings)
     except FairviewError as error:
         return error
     finally:

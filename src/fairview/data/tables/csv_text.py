@@ -91,9 +91,8 @@ def _check_structure(
     Returns how many rows there are, the header among them, and how many cells each has.
     """
     data = np.frombuffer(text, dtype=np.uint8)
-    line_ends = np.flatnonzero(data == ord("\n"))
-    ends = data == ord("\n")
-    cuts = data == ord(separator)
+    ends, cuts = data == ord("\n"), data == ord(separator)
+    line_ends = np.flatnonzero(ends)
 
     def line_of(place: int) -> int:
         return int(np.searchsorted(line_ends, place)) + first_line
