@@ -65,7 +65,8 @@ def test_the_estimate_is_the_weight_times_the_derivative_by_it(
     assert not score.exact
     codes = graph.sensitive == 0
     c = codes / codes.sum() - ~codes / (~codes).sum()
-    effects, _, channels = score.parts(links, c)
+    parts = score.parts(links, c)
+    effects, channels = parts.links, parts.channels
     assert c @ score.logits(graph.adjacency) == pytest.approx(gap(model, graph, "f"), abs=1e-9)
     step = 2.0**-10  # exact in float32
     for place in range(0, len(links), 11):

@@ -40,9 +40,10 @@ def explain(
 ) -> None:
     """Say which links, nodes and channels carry the gap between the groups' mean logits, without training again.
 
-    The effect of a link is the gap with it less the gap without it. For GCN and GIN of one layer and for Parity with
-    one hop it is exact; for other networks it is estimated, and checked by removal where it is shown. Then links are
-    removed together: those that widen the gap most, as many at random, within groups and between groups.
+    The effect of a link is the gap with it less the gap without it. For GCN and GIN of one layer, with kinds of links
+    or without, and for Parity with one hop it is exact; for other networks it is estimated, and checked by removal
+    where it is shown. Then links are removed together: those that widen the gap most, as many at random, within groups
+    and between groups.
 
     A run on own tables needs the same --nodes and other options again. A run on a propagated folder can't be explained:
     it holds no links.
@@ -97,6 +98,7 @@ def print_explanation(document: Mapping[str, Any], top: int) -> None:
     ]
     caption = "Effect: the gap less the gap without all links of the node."
     print_table("Nodes whose links widen it most", ["node", "group", "links", "effect"], nodes, caption=caption)
+    _print_kinds(document)
     channels = [
         [row["channel"], *(decimal(row[name]) for name in ("gap", "home", "links"))] for row in document["channels"]
     ]
@@ -108,6 +110,23 @@ def print_explanation(document: Mapping[str, Any], top: int) -> None:
         typer.echo(printable(f"undefined: {name}: {reason}"))
     for note in document["notes"]:
         typer.echo(printable(f"note: {note}"))
+
+
+def _print_kinds(document: Mapping[str, Any]) -> None:
+    kinds = [
+        [row["kind"], row["links"], decimal(row["gap"]), decimal(row["effect"])] for row in document.get("kinds", [])
+    ]
+    caption = (
+        "Part: what comes over links of this kind; itself: from each node's own value. Effect: the gap less the gap "
+        "without all links of this kind."
+    )
+    if kinds:
+        print_table(
+            "Parts of the gap by kind of links",
+            ["kind of links", "links", "part of the gap", "effect"],
+            kinds,
+            caption=caption,
+        )
 
 
 def _print_removed(document: Mapping[str, Any]) -> None:
