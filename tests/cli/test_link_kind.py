@@ -99,6 +99,10 @@ def test_explain_tells_how_much_of_the_gap_comes_over_each_kind(run, home, train
     table = outcome.out[outcome.out.index("Parts of the gap by kind of links") :].splitlines()
     assert [line.split()[0] for line in table[4:7]] == ["kin", "work", "itself"]
     document = json.loads((out / "explanation.json").read_text())
+    first, shown = document["links"][0], outcome.out[outcome.out.index("Links that widen") :].splitlines()
+    assert shown[2].split() == ["source", "target", "groups", "kind", "effect"]
+    assert shown[4].split()[:2] == [first["source"], first["target"]]
+    assert shown[4].split()[-2] == first["kind"]
     assert document["exact"]
     assert [row["kind"] for row in document["kinds"]] == ["kin", "work", "itself"]
     assert sum(row["links"] for row in document["kinds"]) == document["num_links"]

@@ -138,6 +138,19 @@ def test_the_parts_of_kinds_add_up_to_the_gap_and_their_effects_are_those_of_rem
     assert (itself.kind, itself.links, itself.effect) == ("itself", 0, None)
 
 
+@pytest.mark.parametrize("encoder", ["gcn", "gin"])
+def test_the_part_of_a_kind_is_what_the_gap_loses_if_the_model_hides_it(
+    encoder: Any, graph: fv.NodeGraph, gap: Any
+) -> None:
+    model = weighing("given", encoder=encoder).fit(graph)
+    found = fv.explain(model, graph)
+    for place, kind in enumerate(found.kinds):
+        tensors = model.tensors()
+        tensors["evaluation_masks"].view(3, 3, -1)[:, place] = 0
+        left = gap(weighing("given", encoder=encoder).restore(tensors, model.facts()), graph, found.groups[0])
+        assert kind.gap == pytest.approx(found.gap - left, abs=1e-9)
+
+
 def test_a_part_of_a_kind_or_channel_is_what_the_layer_sees_of_it(graph: fv.NodeGraph) -> None:
     """Against the columns of the layer: `fair_view` has S_t X under the mean mask for each kind."""
     model = weighing("given").fit(graph)
@@ -175,6 +188,21 @@ def test_groups_are_those_of_the_training_whichever_attribute_is_compared(gap: A
     before, after = (logit(model.predict_proba(each)[:, 1]) for each in (graph, removing(graph, np.array([place]))))
     left, right = ((u[codes].mean() - u[~codes].mean()) for u in (before, after))
     assert found.every.effect[place] == pytest.approx(left - right, abs=1e-9)
+
+
+def test_of_an_ensemble_a_kind_has_the_effect_of_its_removal_and_no_part(
+    graph: fv.NodeGraph, gap: Any, removing: Any
+) -> None:
+    settings = SMALL | {"link_kinds": "given"}
+    model = fv.Ensemble("fairvgnn", members=2, model_settings=settings).fit(graph)
+    found, links = fv.explain(model, graph, top=2), LinkList.of(graph.adjacency)
+    assert not found.exact
+    assert links.kinds is not None
+    assert [kind.gap for kind in found.kinds] == [None, None, None]
+    for code, kind in enumerate(found.kinds[:2]):
+        left = gap(model, removing(graph, np.flatnonzero(links.kinds.codes == code)), found.groups[0])
+        assert kind.effect == pytest.approx(found.gap - left, abs=1e-9)
+    assert "kind of links" not in repr(found)
 
 
 # --- how it is told ---------------------------------------------------------------------------------------------------

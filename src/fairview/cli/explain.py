@@ -89,9 +89,14 @@ def print_explanation(document: Mapping[str, Any], top: int) -> None:
         typer.echo(printable(sentence))
     typer.echo()
     _print_removed(document)
-    links = [[row["source"], row["target"], groups_of(row), decimal(row["effect"], 6)] for row in document["links"]]
+    kind = ["kind"] if "kinds" in document else []
+    links = [
+        [row["source"], row["target"], groups_of(row), *(row[name] for name in kind), decimal(row["effect"], 6)]
+        for row in document["links"]
+    ]
     caption = "Effect: the gap in the mean logit with the link less the gap without it."
-    print_table("Links that widen the gap most", ["source", "target", "groups", "effect"], links, caption=caption)
+    columns = ["source", "target", "groups", *kind, "effect"]
+    print_table("Links that widen the gap most", columns, links, caption=caption)
     nodes = [
         [row["node"], "unknown" if row["group"] is None else row["group"], row["links"], decimal(row["effect"], 6)]
         for row in document["nodes"]
