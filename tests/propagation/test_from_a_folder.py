@@ -128,9 +128,8 @@ def test_what_needs_links_is_refused_and_names_what_does_not(name, propagated):
 def test_every_other_method_gives_the_graphs_scores(name, propagated, own_tables, one_thread):
     def fitted(given):
         model = METHODS[name].method()
-        if hasattr(model, "epochs"):
-            model.set_params(epochs=3)
-        return model.fit(given)
+        settings = {"model": fv.Vanilla(epochs=3), "members": 2} if name == "ensemble" else {"epochs": 3}
+        return model.set_params(**{k: v for k, v in settings.items() if hasattr(model, k)}).fit(given)
 
     graph, folder = own_tables.graph(), propagated()
     assert np.abs(fitted(folder).predict_proba(graph) - fitted(graph).predict_proba(graph)).max() < 1e-6
