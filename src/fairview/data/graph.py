@@ -362,7 +362,7 @@ class NodeGraph(Rebuilt):
             ... ).homophily()
             0.5
         """
-        same, known = self.adjacency.same_group(self.sensitive)
+        same, known = self.adjacency.same_group(self.crossed)
         return same / known if known else Undefined("no edge joins two nodes whose sensitive group is known")
 
     @cached_property
@@ -370,9 +370,12 @@ class NodeGraph(Rebuilt):
         """A hash over all that a model may see: ids, features, links, weights and kinds, labels, groups and splits."""
         links = self.adjacency.content
         arrays = [self.features, *links[:2], self.labels, self.sensitive, *self.splits.values(), *links[2:]]
-        if self.several:  # a node of which one attribute is not known has no code that tells the others
-            arrays += [attribute.codes for attribute in self.attributes]
-        return content_sha256(self.hashed_names(self.node_ids), arrays)
+        return content_sha256(self.hashed_names(self.node_ids), [*arrays, *self.hashed_codes])
+
+    @property
+    def hashed_codes(self) -> list[npt.NDArray[np.int16]]:
+        """Of several attributes each: a node of which one is not known has no code that tells the others."""
+        return [attribute.codes for attribute in self.attributes] if self.several else []
 
     def hashed_names(self, node_ids: tuple[str, ...] | None) -> str:
         """All names that `sha256` covers, with these ids."""
