@@ -186,17 +186,14 @@ def print_audit(document: dict[str, Any]) -> None:
 
 def _small_print(parts: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """What is undefined, and the notes; groups without nodes are named below the table of groups."""
-    from fairview.leakage.sentences import reasons
+    from fairview.leakage.sentences import reasons, reasons_of_all
 
-    said = {
-        name: [*(("undefined", f"{what}: {why}") for what, why in reasons(part).items()),
-               *(("note", note) for note in part["notes"])]
-        for name, part in parts.items()
-    }  # fmt: skip
-    everywhere = set.intersection(*map(set, said.values()))
-    for name, lines in said.items():
-        of = f"{name}: " if name in parts[name]["graph"].get("attributes", ()) else ""  # the last is all together
-        yield from (f"{kind}: {'' if (kind, text) in everywhere else of}{text}" for kind, text in lines)
+    shared = reasons_of_all(parts)
+    yield from (f"undefined: {what}: {why}" for what, why in shared.items())
+    for name, part in parts.items():
+        of = f"{name}: " if name in part["graph"].get("attributes", ()) else ""  # what is left speaks of all together
+        yield from (f"undefined: {of}{what}: {why}" for what, why in reasons(part).items() if what not in shared)
+        yield from (f"note: {of}{note}" for note in part["notes"])
 
 
 def _print_groups(document: Mapping[str, Any], *, several: bool) -> None:
