@@ -125,7 +125,7 @@ def test_the_audit_of_a_folder_has_a_section_for_each_attribute(run, folder, tmp
     assert done.code == 0, done.err
     lines = done.out.splitlines()
     assert [line for line, below in pairwise(lines) if below and set(below) == {"="}] == ["race", "sex", "race & sex"]
-    assert "reveals race & sex" in done.out or "race & sex can be guessed" in done.out
+    assert lines[0].startswith("Leakage in single columns is undefined: the permutation test needs the links")
     undefined = [line for line in lines if line.startswith("undefined: ")]
     assert len(undefined) == len(set(undefined)) == 4  # the same for each attribute, and said once
     assert (tmp_path / "audit" / "report.html").exists()
@@ -163,7 +163,7 @@ def test_tune_on_a_folder_limits_attributes_by_name(run, folder, tmp_path):
 def test_tune_on_a_folder_limits_combinations_too(run, folder, tmp_path):
     done = run("tune", "--propagated", folder, "--max-gap", 0.01, "--methods", "parity", "--out", tmp_path / "t")
     assert done.code == 1
-    assert "of 'race=black & sex=f' can certify the statistical parity by race & sex" in done.err
+    assert "of 'race=black & sex=f' can certify the statistical parity gap by race & sex" in done.err
     assert "--max-gap race=0.01 --max-gap sex=0.01" in done.err
 
 

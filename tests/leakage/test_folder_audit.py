@@ -9,8 +9,10 @@ import pytest
 import fairview as fv
 from fairview.leakage import folder_audit
 from fairview.leakage.probe import probe_auc
-from fairview.leakage.sentences import headline
+from fairview.leakage.sentences import headline, summary
 from fairview.propagation.operators import Operator
+from fairview.report.audit_documents import AuditDocument
+from fairview.report.verdict.graph_verdict import graph_verdict
 
 
 @pytest.fixture(scope="module")
@@ -177,6 +179,18 @@ def test_label_leaks_are_told_once_and_its_document_is_that_of_an_audit(parts):
     assert list(document["attributes"]) == list(document["graph"]["attributes"]) == ["race", "sex"]
     assert "label_leaks" not in document["attributes"]["race"]
     assert "Correlation with race over" in found._repr_html_()
+
+
+def test_what_can_t_be_said_of_any_attribute_is_said_once(parts):
+    document = json.loads(json.dumps(parts[0]["race & sex"].to_dict()))
+    verdict = graph_verdict(AuditDocument.model_validate(document))
+    for told in (summary(document), [verdict.headline, *verdict.sentences], verdict.warnings):
+        assert len(set(told)) == len(told)
+    assert [each for each in verdict.warnings if "leaking" in each] == [
+        "Undefined: leaking: the permutation test needs the links themselves, and a propagated folder holds none."
+    ]
+    probe = parts[0]["race & sex"].attributes["race"].undefined["probe"]
+    assert f"Undefined: race: probe: {probe}." in verdict.warnings
 
 
 def test_an_attribute_of_one_group_is_undefined_and_the_others_are_not(both, tmp_path):

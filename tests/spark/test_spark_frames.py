@@ -133,6 +133,11 @@ def test_a_folder_is_written_beside_the_rows(tables, tmp_path):
         fv.spark.propagate(*tables, label="y", sensitive="s", hops=1, folder=tmp_path / "out")
 
 
+def test_a_parameter_that_is_none_is_refused(tables):
+    with pytest.raises(fv.InputError, match=r"^propagate: no parameter 'sensitve'\. Did you mean 'sensitive'\?"):
+        fv.spark.propagate(*tables, label="y", sensitve="s")
+
+
 def test_what_is_no_dataframe_is_refused(tables):
     with pytest.raises(fv.InputError, match=r"^edges: expected a Spark DataFrame, got list\.$"):
         fv.spark.propagate(tables[0], [], label="y")

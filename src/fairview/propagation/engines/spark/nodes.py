@@ -81,13 +81,10 @@ def draw_split(nodes: Nodes, rules: NodeRules, seed: int) -> Nodes:
     codes = np.full(known.height, UNKNOWN, dtype=np.int16)
     if nodes.codes:
         groups, codes = views_of(rules.attributes)[-1].groups, known[nodes.codes[-1]].to_numpy()
-    parts = np.full(known.height, None, dtype=object)
     masks = drawn_split(known["label"].to_numpy(), codes, groups, seed=seed)
-    for name, mask in masks.items():
-        parts[mask] = name
-    drawn = pl.DataFrame({"number": known["number"], "split": pl.Series(parts, dtype=pl.String)})
-    spark = nodes.frame.sparkSession
-    split = spark.createDataFrame(drawn.filter(pl.col("split").is_not_null()).to_arrow().cast(_split_schema()))
+    numbers = known.select("number")
+    drawn = [numbers.filter(pl.Series(mask)).with_columns(split=pl.lit(name)) for name, mask in masks.items()]
+    split = nodes.frame.sparkSession.createDataFrame(pl.concat(drawn).to_arrow().cast(_split_schema()))
     return replace(nodes, frame=nodes.frame.drop("split").join(split, "number", "left"))
 
 
