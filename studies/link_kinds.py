@@ -1,6 +1,7 @@
 """What does it buy to mask and weigh kinds of links, beside channels, instead of channels alone?
 
 python -m studies.link_kinds              prints tables in Markdown; a few minutes on one core
+python -m studies.link_kinds --explain    which kind carries the gap of the models that weigh them, on planted graphs
 
 Three ablations of FairVGNN (GCN) beside the plain model: masks over channels (`features`), over kinds of links
 (`kinds`), over both. On planted graphs, where one kind of links carries the bias and another is neutral and useful, and
@@ -120,6 +121,21 @@ def study(dataset: str, splits: int) -> None:
     _print_kinds(dataset, kinds)
 
 
+def parts_by_kind(splits: int) -> None:
+    """A table of the gap in the mean logit, its parts by kind of links, and the gap without all links of a kind."""
+    found: dict[str, list[list[float]]] = {}
+    for graph in graphs(PLANTED, splits):
+        for setting in SETTINGS:
+            for name in ("kinds", "both"):
+                explained = fv.explain(models(PLANTED, setting)[name].fit(graph), graph, top=1, draws=1)
+                parts = [each.gap or 0.0 for each in explained.kinds]
+                left = [explained.gap - each.effect for each in explained.kinds if each.effect is not None]
+                found.setdefault(f"{setting}, {name}", []).append([explained.gap, *parts, *left])
+    print("\n| planted | gap | over kin | over work | itself | without kin | without work |\n|" + "---|" * 7)
+    for row, values in found.items():
+        print(f"| {row} | {' | '.join(_spreads(values, 2))} |")
+
+
 def place(kind: str) -> str:
     """A name that is the same on every split: the cuts of bands are not."""
     for start, name in (("similarity below", "least similar"), ("similarity from", "most similar")):
@@ -132,12 +148,17 @@ def _print_rows(dataset: str, found: dict[str, list[list[float]]]) -> None:
     names = "AUC | balanced accuracy | SP | EO"
     print(f"\n| {dataset} | {names} | AUC - features | SP - features | EO - features |\n|{'---|' * 8}")
     for row, values in found.items():
-        table = np.array(values)
-        cells = [f"{m:.1f} ± {s:.1f}" for m, s in zip(table.mean(axis=0), table.std(axis=0, ddof=1), strict=True)]
+        table, cells = np.array(values), _spreads(values, 1)
         setting, _, name = row.partition(", ")
         pairs = table - np.array(found[f"{setting}, features"]) if name and name != "features" else None
         apart = ["" if pairs is None else _difference(pairs[:, place]) for place in (0, 2, 3)]
         print(f"| {row} | {' | '.join([*cells, *apart])} |")
+
+
+def _spreads(values: list[list[float]], digits: int) -> list[str]:
+    """Mean ± standard deviation of each column."""
+    columns = zip(np.mean(values, axis=0), np.std(values, axis=0, ddof=1), strict=True)
+    return [f"{mean:.{digits}f} ± {spread:.{digits}f}" for mean, spread in columns]
 
 
 def _difference(pairs: npt.NDArray[np.float64]) -> str:
@@ -158,6 +179,10 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--datasets", nargs="+", default=[PLANTED, "german", "credit-small"])
     parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--explain", action="store_true")
     given = parser.parse_args()
+    if given.explain:
+        parts_by_kind(given.splits)
+        sys.exit()
     for chosen in given.datasets:
         study(chosen, given.splits)

@@ -23,7 +23,7 @@ def on_the_site(page: str) -> str:
         >>> on_the_site("![Figure 4](fig4.svg) is measured (docs/speed.md).")
         '![Figure 4](results/fig4.svg) is measured ([speed](speed.md)).'
     """
-    page = re.sub(r"\]\((\w+\.svg)\)", r"](results/\1)", page)
+    page = re.sub(r"\]\(([\w-]+\.svg)\)", r"](results/\1)", page)
     return re.sub(r"docs/([\w-]+)\.md", r"[\1](\1.md)", page)
 
 

@@ -91,6 +91,45 @@ def test_the_report_shows_the_kinds(trained):
     assert "how much each kind of links counts" in text
 
 
+def test_explain_tells_how_much_of_the_gap_comes_over_each_kind(run, home, trained, tmp_path):
+    given, out = (trained, *tables(home), "--link-kind", "tie"), tmp_path / "explained"
+    outcome = run("explain", *given, "--out", out)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "Largest parts by kind of links: " in outcome.out
+    table = outcome.out[outcome.out.index("Parts of the gap by kind of links") :].splitlines()
+    assert [line.split()[0] for line in table[4:7]] == ["kin", "work", "itself"]
+    document = json.loads((out / "explanation.json").read_text())
+    first, shown = document["links"][0], outcome.out[outcome.out.index("Links that widen") :].splitlines()
+    assert shown[2].split() == ["source", "target", "groups", "kind", "effect"]
+    assert shown[4].split()[:2] == [first["source"], first["target"]]
+    assert shown[4].split()[-2] == first["kind"]
+    assert document["exact"]
+    assert [row["kind"] for row in document["kinds"]] == ["kin", "work", "itself"]
+    assert sum(row["links"] for row in document["kinds"]) == document["num_links"]
+    assert sum(row["gap"] for row in document["kinds"]) == pytest.approx(document["gap"])
+    assert "Parts of the gap by kind of links" in (out / "report.html").read_text()
+    assert run("verify", out).code == 0
+    again = run("explain", *given, "--out", tmp_path / "again", "--format", "json")
+    assert json.loads(again.out) == document
+    without = run("explain", trained, *tables(home), "--out", tmp_path / "without")
+    assert (without.code, "its model was trained on another graph" in without.err) == (1, True)
+
+
+@pytest.mark.parametrize(("source", "asked"), [("bands", ()), ("groups", ("--group-at-prediction",))])
+def test_explain_finds_kinds_that_the_model_makes_itself(run, home, tmp_path, source, asked):
+    folder = tmp_path / "run"
+    command = ("train", *tables(home), "--set", f"link_kinds={source}", *asked, *QUICK, "--no-report", "--out", folder)
+    assert run(*command).code == 0
+    outcome = run("explain", folder, *tables(home), "--format", "json")
+    assert outcome.code == 0, outcome.err
+    document = json.loads(outcome.out)
+    assert document["exact"]
+    assert [row["kind"] for row in document["kinds"]] == list(
+        json.loads((folder / "run.json").read_text())["link_kinds"]
+    )
+    assert run("verify", folder, *tables(home)).code == 0
+
+
 def test_groups_need_the_flag(run, home, tmp_path):
     command = ("train", *tables(home), "--set", "link_kinds=groups", *QUICK, "--no-report", "--out", tmp_path / "a")
     refused = run(*command)

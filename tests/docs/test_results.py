@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fairview.paper.results_page import results_page
+from fairview.paper.results_page import PICTURES, results_page
 from fairview.paper.tables_page import tables_page
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -29,7 +29,7 @@ def test_a_page_is_what_the_documents_beside_it_give(on_the_site, name, page):
 
 def test_pictures_are_there():
     pictures = re.findall(r"!\[[^]]*\]\(([^)]+)\)", (DOCS / "results.md").read_text(encoding="utf-8"))
-    assert len(pictures) == 3
+    assert pictures == [f"results/{name}.svg" for name in PICTURES]
     for picture in pictures:
         assert (DOCS / picture).read_text(encoding="utf-8").startswith("<svg")
 

@@ -32,6 +32,7 @@ def without(graph: fv.NodeGraph, gone: np.ndarray) -> fv.NodeGraph:
     adjacency, _ = fv.Adjacency.from_pairs(
         links.source[stays], links.target[stays], num_nodes=graph.num_nodes, directed=graph.adjacency.directed,
         weights=None if graph.adjacency.weights is None else links.weight[stays],
+        kinds=None if links.kinds is None else links.kinds.at(stays),
     )  # fmt: skip
     return graph.replace(adjacency=adjacency)
 

@@ -50,6 +50,33 @@ def test_the_effect_is_the_form_less_the_form_without_the_link(
         assert estimates == pytest.approx(alone, abs=1e-10 * max(1, *np.abs(alone)))
 
 
+@pytest.mark.parametrize("kind", ["gcn", "mean", "sum"])
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("loops", [0.0, 1.0, 2.5])
+def test_each_kind_of_links_may_bring_a_value_of_its_own(kind: str, directed: bool, loops: float) -> None:
+    rng, nodes = np.random.default_rng(1), 12
+    ends = rng.integers(0, nodes, (2, 40))
+    ends = np.unique(ends if directed else np.sort(ends, axis=0), axis=1)
+    weights, kinds = 4 ** rng.uniform(-3, 3, ends.shape[1]), rng.integers(0, 3, ends.shape[1])
+    adjacency, _ = fv.Adjacency.from_pairs(*ends, num_nodes=nodes, directed=directed, weights=weights, kinds=kinds)
+    found, t, y = LinkList.of(adjacency), rng.standard_normal(nodes), rng.standard_normal((nodes, 4))
+    brought = np.tile(y[:, -1], (nodes, 1))  # to each node from each other: by the kind of their link, or itself
+    rows, columns = adjacency.sources, adjacency.indices
+    assert adjacency.kinds is not None
+    brought[(columns, rows) if directed else (rows, columns)] = y[rows if directed else columns, adjacency.kinds.codes]
+
+    def form(left: fv.Adjacency) -> float:
+        return float(t @ (dense(left, kind, loops) * brought).sum(axis=1))
+
+    operator = Operator(kind=kind, self_loops=loops)  # type: ignore[arg-type]
+    effects, estimates = link_and_node_effects(found, operator, t, y)
+    real = [form(adjacency) - form(found.without(np.array([place]))) for place in range(len(found))]
+    assert effects == pytest.approx(real, abs=1e-10 * max(1, *np.abs(real)))
+    alone = [form(adjacency) - form(found.without(found.at(node))) for node in range(nodes)]
+    if kind != "gcn":
+        assert estimates == pytest.approx(alone, abs=1e-10 * max(1, *np.abs(alone)))
+
+
 def test_by_hand_on_a_path_of_three_nodes() -> None:
     """d = (2, 3, 2): with the link 0 - 1, t · S y = y_0/2 + y_1/√6; without it, y_0."""
     links = LinkList.of(fv.Adjacency.from_pairs([0, 1], [1, 2], num_nodes=3)[0])

@@ -11,8 +11,9 @@ import torch
 from torch import Tensor, nn
 
 import fairview as fv
+from fairview.data.link_kinds import LinkKinds
 from fairview.explanation.links import LinkList
-from fairview.explanation.score_of import score_of
+from fairview.explanation.score_of import links_seen, score_of
 
 
 class Own(nn.Module):
@@ -44,8 +45,19 @@ MODELS: dict[str, Any] = {
     "masks": lambda _: fv.FairVGNN(encoder="sage", views=2, **FINE),
     "an ensemble": lambda _: fv.Ensemble("vanilla", members=2, model_settings=FINE),
     "an ensemble of sign": lambda _: fv.Ensemble("vanilla", members=2, encoder="sign", model_settings=FINE),
+    "an ensemble with kinds of links": lambda _: fv.Ensemble(
+        "fairvgnn", members=2, model_settings=FINE | {"link_kinds": "given", "views": 2}
+    ),
     "a module of one's own": lambda channels: fv.Vanilla(encoder=Own(channels).double(), **FINE),
 }
+
+
+@pytest.fixture(scope="module")
+def small(small: fv.NodeGraph) -> fv.NodeGraph:
+    """Its links have kinds, which one of the models weighs."""
+    links = small.adjacency
+    kinds = LinkKinds(("odd", "even"), (links.sources + links.indices + 1) % 2)
+    return small.replace(adjacency=dataclasses.replace(links, kinds=kinds))
 
 
 def weighing_one(graph: fv.NodeGraph, place: int, factor: float) -> fv.NodeGraph:
@@ -61,12 +73,13 @@ def test_the_estimate_is_the_weight_times_the_derivative_by_it(
 ) -> None:
     graph = with_weights(small)
     model = MODELS[name](graph.num_channels).fit(graph)
-    score, links = score_of(model, graph), LinkList.of(graph.adjacency)
+    score, links = score_of(model, graph), LinkList.of(links_seen(model, graph))
     assert not score.exact
     codes = graph.sensitive == 0
     c = codes / codes.sum() - ~codes / (~codes).sum()
-    effects, _, channels = score.parts(links, c)
-    assert c @ score.logits(graph.adjacency) == pytest.approx(gap(model, graph, "f"), abs=1e-9)
+    parts = score.parts(links, c)
+    effects, channels = parts.links, parts.channels
+    assert c @ score.logits(links.adjacency) == pytest.approx(gap(model, graph, "f"), abs=1e-9)
     step = 2.0**-10  # exact in float32
     for place in range(0, len(links), 11):
         more, less = (gap(model, weighing_one(graph, place, 1 + way * step), "f") for way in (1, -1))

@@ -250,13 +250,6 @@ def test_groups_of_several_attributes_are_their_combinations(graph):
     assert model.predict_proba(several).shape == (graph.num_nodes, 2)
 
 
-def test_explain_refuses_weights_by_kind(graph):
-    model = small().fit(graph)
-    assert refused(fv.explain, model, graph) == (
-        "explain: the model weighs kinds of links (link_kinds), which can't be explained."
-    )
-
-
 def test_propagated_folders_are_refused(tmp_path):
     people = fv.synthetic_graph(60, seed=1)
     frame = people.to_frame().drop("split")

@@ -10,8 +10,9 @@ from fairview.errors import InputError
 from fairview.paper import pages
 from fairview.paper.artefacts import ArtefactResult, documents, run_artefact
 from fairview.paper.cells import CellResult
+from fairview.paper.checklist import CLAIMS
 from fairview.paper.numbers import Number
-from fairview.paper.results_page import anchor, results_page
+from fairview.paper.results_page import CHAPTERS, anchor, results_page
 from fairview.paper.scope import Scope
 from fairview.paper.table3 import LOWEST_LOSS
 from fairview.paper.tables_page import tables_page
@@ -102,21 +103,34 @@ def test_results_page_says_it_in_plain_words(table3, make_row, make_document, tm
     assert "| german | gcn | FairVGNN - vanilla | +0.00 |" in behind  # equal runs have no interval
 
 
-def test_claims_that_hold_come_first(table3, make_row, make_document, tmp_path):
+def test_in_each_chapter_the_claims_that_hold_come_first(table3, make_row, make_document, tmp_path):
+    table3.save(tmp_path)
+    chapters = [part for part in results_page(tmp_path).split("\n## ") if "| the paper claims |" in part]
+    first = ["**holds**", "mixed", "**does not hold**", "undecided", "not run"]
+    claims = 0
+    for chapter in chapters:
+        order = [line.split(" | ")[2] for line in chapter.splitlines() if line.count(" | ") == 3 and "section" in line]
+        assert order == sorted(order, key=first.index)
+        claims += len(order)
+    assert (len(chapters), claims) == (len(CHAPTERS), len([claim for claim in CLAIMS if "section" in claim.where]))
+
+
+def test_every_claim_stands_in_one_chapter_and_is_counted_there(table3, tmp_path):
     table3.save(tmp_path)
     page = results_page(tmp_path)
-    order = [line.split(" | ")[2] for line in page.splitlines() if line.count(" | ") == 3 and "section" in line]
-    first = ["**holds**", "mixed", "**does not hold**", "undecided", "not run"]
-    assert order == sorted(order, key=first.index)
+    for claim in CLAIMS:
+        assert page.count(f"| {claim.text} |") == 1
+    counted = [line for line in page.splitlines() if line.startswith("| [")][: len(CHAPTERS)]
+    assert sum(int(cell) for line in counted for cell in line.split("|") if cell.strip().isdigit()) == len(CLAIMS)
 
 
 def test_every_link_between_the_two_pages_has_its_heading(table3, tmp_path):
     table3.save(tmp_path)
     page, behind = results_page(tmp_path), tables_page(tmp_path)
-    wanted = set(re.findall(r"\(results-tables\.md#([^)]+)\)", page))
-    headings = {anchor(line.lstrip("# ")) for line in behind.splitlines() if line.startswith("#")}
-    assert wanted
-    assert wanted <= headings
+    for wanted, text in ((r"\(results-tables\.md#([^)]+)\)", behind), (r"\(#([^)]+)\)", page)):
+        headings = {anchor(line.lstrip("# ")) for line in text.splitlines() if line.startswith("#")}
+        assert set(re.findall(wanted, page))
+        assert set(re.findall(wanted, page)) <= headings
 
 
 def test_ranks_leave_out_a_dataset_on_which_nothing_was_run(table3, make_row):

@@ -75,3 +75,13 @@ def test_links_of_other_kinds_are_a_bug_of_the_caller():
             blocks.matrices(other)
     empty = dataclasses.replace(adjacency, kinds=LinkKinds(("x",), np.zeros(adjacency.num_pairs)))
     assert len(blocks.matrices(empty)) == 2
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_a_hop_takes_a_column_for_each_kind_and_its_transpose_gives_one(directed):
+    adjacency, rng = links(directed=directed, weighted=True), np.random.default_rng(0)
+    blocks = Kinds(operator=Operator(), names=adjacency.kinds.names)
+    hop, parts = blocks.hop(adjacency), [part.toarray() for part in blocks.matrices(adjacency)]
+    y, t = rng.normal(size=(30, 4)), rng.normal(size=(30, 1))
+    np.testing.assert_allclose(hop(y)[:, 0], sum(part @ column for part, column in zip(parts, y.T, strict=True)))
+    np.testing.assert_allclose(hop.transposed(t), np.stack([part.T @ t[:, 0] for part in parts], axis=1))

@@ -43,6 +43,13 @@ def test_of_a_score_that_is_not_linear_the_channels_have_one_part(document, tmp_
     assert figure.tables[3].rows[0][2:] == ("–", "–")
 
 
+def test_of_a_model_that_weighs_kinds_of_links_they_are_a_table(document, tmp_path):
+    kinds = [{"kind": "kin", "links": 800, "gap": 0.5, "effect": 0.25}, {"kind": "itself", "links": 0, "gap": None}]
+    (figure,) = figures_of(read_folder(written(tmp_path / "one", document | {"kinds": kinds})))
+    (table,) = [table for table in figure.tables if table.columns[0] == "kind of links"]
+    assert [list(row) for row in table.rows] == [["kin", "800", "0.500", "0.250"], ["itself", "0", "–", "–"]]
+
+
 def test_without_removals_the_channels_are_left(document, tmp_path):
     content = read_folder(written(tmp_path / "one", document | {"removed": [], "closing": None}))
     (figure,) = figures_of(content)
@@ -64,6 +71,10 @@ def test_names_from_the_data_never_get_into_an_expression(document, tmp_path):
         ({"groups": ["f"]}, "groups: list should have at least 2 items"),
         ({"version": 2}, "version: input should be 1"),
         ({"widening": 10**6}, "1000000 of 800 links widen the gap; expected at most all"),
+        (
+            {"kinds": [{"kind": "kin", "links": 700, "gap": 1.0, "effect": 0.5}]},
+            "700 links of all kinds together; expected num_links, 800",
+        ),
         ({"num_links": 0}, "num_links: input should be greater than or equal to 1"),
         ({"removed": [{"k": 1, "chosen": "effect", "gap_before": 1.0}]}, "removed.0.gap_after: field required"),
     ],

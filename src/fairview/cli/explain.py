@@ -40,9 +40,10 @@ def explain(
 ) -> None:
     """Say which links, nodes and channels carry the gap between the groups' mean logits, without training again.
 
-    The effect of a link is the gap with it less the gap without it. For GCN and GIN of one layer and for Parity with
-    one hop it is exact; for other networks it is estimated, and checked by removal where it is shown. Then links are
-    removed together: those that widen the gap most, as many at random, within groups and between groups.
+    The effect of a link is the gap with it less the gap without it. For GCN and GIN of one layer, with kinds of links
+    or without, and for Parity with one hop it is exact; for other networks it is estimated, and checked by removal
+    where it is shown. Then links are removed together: those that widen the gap most, as many at random, within groups
+    and between groups.
 
     A run on own tables needs the same --nodes and other options again. A run on a propagated folder can't be explained:
     it holds no links.
@@ -88,15 +89,21 @@ def print_explanation(document: Mapping[str, Any], top: int) -> None:
         typer.echo(printable(sentence))
     typer.echo()
     _print_removed(document)
-    links = [[row["source"], row["target"], groups_of(row), decimal(row["effect"], 6)] for row in document["links"]]
+    kind = ["kind"] if "kinds" in document else []
+    links = [
+        [row["source"], row["target"], groups_of(row), *(row[name] for name in kind), decimal(row["effect"], 6)]
+        for row in document["links"]
+    ]
     caption = "Effect: the gap in the mean logit with the link less the gap without it."
-    print_table("Links that widen the gap most", ["source", "target", "groups", "effect"], links, caption=caption)
+    columns = ["source", "target", "groups", *kind, "effect"]
+    print_table("Links that widen the gap most", columns, links, caption=caption)
     nodes = [
         [row["node"], "unknown" if row["group"] is None else row["group"], row["links"], decimal(row["effect"], 6)]
         for row in document["nodes"]
     ]
     caption = "Effect: the gap less the gap without all links of the node."
     print_table("Nodes whose links widen it most", ["node", "group", "links", "effect"], nodes, caption=caption)
+    _print_kinds(document)
     channels = [
         [row["channel"], *(decimal(row[name]) for name in ("gap", "home", "links"))] for row in document["channels"]
     ]
@@ -108,6 +115,23 @@ def print_explanation(document: Mapping[str, Any], top: int) -> None:
         typer.echo(printable(f"undefined: {name}: {reason}"))
     for note in document["notes"]:
         typer.echo(printable(f"note: {note}"))
+
+
+def _print_kinds(document: Mapping[str, Any]) -> None:
+    kinds = [
+        [row["kind"], row["links"], decimal(row["gap"]), decimal(row["effect"])] for row in document.get("kinds", [])
+    ]
+    caption = (
+        "Part: what comes over links of this kind; itself: from each node's own value. Effect: the gap less the gap "
+        "without all links of this kind."
+    )
+    if kinds:
+        print_table(
+            "Parts of the gap by kind of links",
+            ["kind of links", "links", "part of the gap", "effect"],
+            kinds,
+            caption=caption,
+        )
 
 
 def _print_removed(document: Mapping[str, Any]) -> None:

@@ -12,11 +12,12 @@ from fairview.explanation.sentences import groups_of, summary
 if TYPE_CHECKING:
     import polars as pl
 
-_NAMES = {"node", "channel", "group", "chosen"}
+_NAMES = {"node", "channel", "kind", "group", "chosen"}
 _COUNTS = {"k", "draws"}
 _COLUMNS = {
     "nodes": ("node", "effect", "links", "group"),
     "channels": ("channel", "gap", "home", "links"),
+    "kinds": ("kind", "links", "gap", "effect"),
     "removed": (
         *("k", "chosen", "draws", "gap_before", "gap_after"),
         *("statistical_parity_gap_before", "statistical_parity_gap_after", "accuracy_before", "accuracy_after"),
@@ -31,10 +32,13 @@ def explanation_frame(found: Explanation, table: str) -> pl.DataFrame:
     if table == "links":
         every, ids = found.every, pl.Series(found.every.ids, dtype=pl.String)
         ends = {"source": ids.gather(every.source), "target": ids.gather(every.target)}
-        return pl.DataFrame(ends | {"effect": every.effect}).sort("effect", descending=True, maintain_order=True)
+        frame = pl.DataFrame(ends | {"effect": every.effect})
+        if every.kinds is not None:
+            frame = frame.with_columns(kind=pl.Series(every.kinds.names, dtype=pl.String).gather(every.kinds.codes))
+        return frame.sort("effect", descending=True, maintain_order=True)
     if table not in _COLUMNS:
         raise InputError(f"to_frame: no table '{table}'.{did_you_mean(str(table), ['links', *_COLUMNS])}")
-    return pl.DataFrame(found.to_dict()[table], schema={name: _type(table, name) for name in _COLUMNS[table]})
+    return pl.DataFrame(found.to_dict().get(table, []), schema={name: _type(table, name) for name in _COLUMNS[table]})
 
 
 def _type(table: str, column: str) -> Any:
@@ -42,7 +46,7 @@ def _type(table: str, column: str) -> Any:
 
     if column in _NAMES:
         return pl.String
-    return pl.Int64 if column in _COUNTS or (table, column) == ("nodes", "links") else pl.Float64
+    return pl.Int64 if column in _COUNTS or (column == "links" and table != "channels") else pl.Float64
 
 
 def explanation_html(found: Explanation) -> str:
@@ -65,6 +69,7 @@ def explanation_html(found: Explanation) -> str:
     links = [[f"{row['source']} – {row['target']}", groups_of(row), row["effect"]] for row in document["links"]]
     nodes = [[row["node"], row["group"], row["links"], row["effect"]] for row in document["nodes"]]
     channels = [[row["channel"], row["gap"], row["home"], row["links"]] for row in document["channels"]]
+    kinds = [[row["kind"], row["links"], row["gap"], row["effect"]] for row in document.get("kinds", [])]
     return notebook.block(
         f"Explanation of {found.method}{f' ({found.encoder})' if found.encoder else ''} on {found.graph['source']}",
         *map(notebook.paragraph, summary(document)),
@@ -75,6 +80,9 @@ def explanation_html(found: Explanation) -> str:
         ),
         notebook.table(["link", "groups", "effect"], links, caption="Links that widen the gap most", most=8),
         notebook.table(["node", "group", "links", "effect"], nodes, caption="Nodes whose links widen it most", most=8),
+        notebook.table(
+            ["kind of links", "links", "part of the gap", "effect"], kinds, caption="Parts of the gap by kind of links"
+        ),
         notebook.table(
             ["channel", "part of the gap", "at home", "over links"], channels, caption="Parts of the gap", most=8
         ),

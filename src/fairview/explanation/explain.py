@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 
@@ -17,17 +17,18 @@ from fairview.data.splits import with_default_split
 from fairview.data.summary import describe_graph
 from fairview.errors import InputError
 from fairview.explanation.contrast import widest_contrast
-from fairview.explanation.explanation import EveryLink, Explanation, LinkEffect, NodeEffect
+from fairview.explanation.explanation import EveryLink, Explanation, KindEffect, LinkEffect, NodeEffect
 from fairview.explanation.links import LinkList, Places, Reals
 from fairview.explanation.removal import Trial
 from fairview.explanation.score import ChannelEffect
-from fairview.explanation.score_of import score_of
+from fairview.explanation.score_of import links_seen, score_of
 from fairview.groups import UNKNOWN
 from fairview.isolation import isolated
 from fairview.leakage.model_audit import encoder_name, method_name
 from fairview.methods.contract import Method
 from fairview.methods.network_method import NetworkMethod
 from fairview.progress import track
+from fairview.propagation.kinds import ITSELF
 from fairview.training.machine import torch_threads
 
 SHARES = (0.01, 0.05, 0.1)
@@ -57,8 +58,9 @@ def explain(
 ) -> Explanation:
     """How much each link, node and channel adds to the difference between two groups' mean logits, without refitting.
 
-    For one-layer models of GCN and GIN and for Parity with one hop, the effect of every link is exact, from one pass
-    over the links. For others it is estimated, and the links that are shown are checked by removing them one by one.
+    For one-layer models of GCN and GIN, with kinds of links or without, and for Parity with one hop, the effect of
+    every link is exact, from one pass over the links. For others it is estimated, and the links that are shown are
+    checked by removing them one by one.
 
     Args:
         model: fitted, with an encoder that looks at links (gcn, gin, sage, or a module of your own that takes
@@ -92,14 +94,15 @@ def explain(
     score = score_of(model, graph)
     threshold = float(getattr(model, "threshold_", 0.5))
     with torch_threads(model.thread_count(graph)) if isinstance(model, NetworkMethod) else nullcontext():
-        links = LinkList.of(graph.adjacency)
-        logits = score.logits(graph.adjacency)
+        links = LinkList.of(links_seen(model, whole))
+        logits = score.logits(links.adjacency)
         contrast = widest_contrast(logits, graph.sensitive, graph.groups, chosen, graph.sensitive_name)
         evaluated = split if split != "all" else "test" if "test" in graph.splits else "all"
         trial = Trial(score, links, contrast, graph, logits, graph.split(evaluated), threshold)
         parts = score.parts(links, contrast.weights)
         found = (_Effects.exactly if score.exact else _Effects.checked)(trial, parts.links, top)
         nodes = _nodes(trial, graph, parts.nodes, top)
+        kinds = _kinds(trial, parts.kinds)
         closing = _closing(found.effects, trial.gap)
         sizes = _sizes(found.effects, top, shares, closing)
         removed = trial.removals(found.effects, sizes, draws=draws, seed=seed)
@@ -121,9 +124,10 @@ def explain(
         links=_shown(graph, links, found),
         nodes=nodes,
         channels=tuple(sorted(parts.channels, key=lambda each: -abs(each.gap))),
+        kinds=kinds,
         removed=tuple(removed),
         notes=(score.how, *found.notes, *_notes(graph, chosen, parts.channels, trial.gap)),
-        every=EveryLink(links.source, links.target, found.effects, graph.ids),
+        every=EveryLink(links.source, links.target, found.effects, graph.ids, links.kinds),
     )
 
 
@@ -183,6 +187,7 @@ class _Effects:
 
 
 def _shown(graph: NodeGraph, links: LinkList, found: _Effects) -> tuple[LinkEffect, ...]:
+    kinds = links.kinds
     return tuple(
         LinkEffect(
             source=graph.ids[source],
@@ -191,6 +196,7 @@ def _shown(graph: NodeGraph, links: LinkList, found: _Effects) -> tuple[LinkEffe
             estimate=None if found.estimates is None else float(found.estimates[place]),
             source_group=_group(graph, source),
             target_group=_group(graph, target),
+            kind=None if kinds is None else kinds.names[kinds.codes[place]],
         )
         for place in found.shown.tolist()
         for source, target in [(int(links.source[place]), int(links.target[place]))]
@@ -205,6 +211,18 @@ def _nodes(trial: Trial, graph: NodeGraph, estimates: Reals, top: int) -> tuple[
         if len(own):
             found.append(NodeEffect(graph.ids[node], trial.effect(own), len(own), _group(graph, node)))
     return tuple(sorted(found, key=lambda each: -each.effect)[:top])
+
+
+def _kinds(trial: Trial, gaps: Mapping[str, float]) -> tuple[KindEffect, ...]:
+    """What removing all links of a kind does, beside the part of the gap that comes over them."""
+    kinds = trial.links.kinds
+    if kinds is None:
+        return ()
+    found = []
+    for code, name in enumerate(kinds.names):
+        own = np.flatnonzero(kinds.codes == code)
+        found.append(KindEffect(name, len(own), gaps.get(name), trial.effect(own)))
+    return (*found, KindEffect(ITSELF, 0, gaps.get(ITSELF), None))
 
 
 def _closing(effects: Reals, gap: float) -> int | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from fairview.data.link_kinds import LinkKinds
 from fairview.explanation.removal import Removal
 from fairview.explanation.score import ChannelEffect
 from fairview.leakage.json_record import json_record
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import altair as alt
     import polars as pl
 
-Table = Literal["links", "nodes", "channels", "removed"]
+Table = Literal["links", "nodes", "channels", "kinds", "removed"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +33,7 @@ class LinkEffect:
         estimate: of the effect, before it was checked by removal; None if it is exact anyway.
         source_group: None if it is not known.
         target_group: likewise.
+        kind: of the link, if the model weighs kinds.
     """
 
     source: str
@@ -40,6 +42,7 @@ class LinkEffect:
     estimate: float | None = None
     source_group: str | None = None
     target_group: str | None = None
+    kind: str | None = None
 
 
 @dataclass(frozen=True)
@@ -59,14 +62,33 @@ class NodeEffect:
     group: str | None = None
 
 
+@dataclass(frozen=True)
+class KindEffect:
+    """A kind of links, and how much of the gap comes over it.
+
+    Attributes:
+        kind: its name; that of a node itself is last.
+        links: how many there are.
+        gap: the part of the gap that comes over links of this kind. The parts of all kinds add up to the gap. None
+            where the score is not linear.
+        effect: the gap less the gap without all links of this kind, by removal; None for what a node has of itself.
+    """
+
+    kind: str
+    links: int
+    gap: float | None
+    effect: float | None
+
+
 @dataclass(frozen=True, eq=False)
 class EveryLink:
-    """The effects of all links, with the numbers of their ends, and the ids of the nodes."""
+    """The effects of all links, with the numbers of their ends and the ids of the nodes, and their kinds if weighed."""
 
     source: npt.NDArray[np.int32]
     target: npt.NDArray[np.int32]
     effect: npt.NDArray[np.floating[Any]]
     ids: Sequence[str] = field(repr=False)
+    kinds: LinkKinds | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -91,6 +113,7 @@ class Explanation:
         links: those that widen it most.
         nodes: those whose links widen it most.
         channels: all of them, the largest part of the gap first.
+        kinds: of links, if the model weighs them.
         removed: what happens without the k links that widen it most, and without k others.
         notes: what else a reader should know.
         every: the effects of all links.
@@ -113,6 +136,7 @@ class Explanation:
     links: tuple[LinkEffect, ...]
     nodes: tuple[NodeEffect, ...]
     channels: tuple[ChannelEffect, ...]
+    kinds: tuple[KindEffect, ...] = ()
     removed: tuple[Removal, ...]
     notes: tuple[str, ...] = ()
     every: EveryLink
@@ -121,6 +145,9 @@ class Explanation:
         """The document `explanation.json`: plain data, None where something is undefined or not exact."""
         record = json_record(self)
         del record["every"]
+        if not self.kinds:
+            del record["kinds"]
+            record["links"] = [{name: row[name] for name in row if name != "kind"} for row in record["links"]]
         return {"kind": "explanation", "version": 1} | record | {"undefined": self.undefined}
 
     @property
@@ -135,10 +162,12 @@ class Explanation:
         return reasons
 
     def to_frame(self, table: Table = "links") -> pl.DataFrame:
-        """A polars frame: all `links` (`source`, `target`, `effect`, the most widening first), or another table.
+        """A polars frame: all `links`, the most widening first, or another table.
+
+        Links have `source`, `target` and `effect`, and `kind` if the model weighs kinds of links.
 
         Args:
-            table: `links`, or what `to_dict` has under `nodes`, `channels` or `removed`.
+            table: `links`, or what `to_dict` has under `nodes`, `channels`, `kinds` or `removed`.
 
         Example:
             >>> import fairview as fv

@@ -17,6 +17,14 @@ from it and give to it: p_v and q_v grow by the factor ρ = (d_v / (d_v - a))^½
 
 because the two ends of a link have no other link with each other: O(1) for each link.
 
+Where links have kinds, those of kind k may bring a y of their own, and the node itself one more:
+
+    t·Sy = Σ_k t · S_k y_k    with S = Σ_k S_k, the degrees of the whole graph, and S_itself the diagonal
+
+Then α is Σ_k A_k q_k + s q_itself, and β_k = A_kᵀ p is what v gives over links of kind k. Over the link itself goes its
+own q_k; the end that grows gives more over all kinds: Σ_k q_k β'_k takes the place of q_v β'_v, where β' and β differ
+for the link's kind alone. The last term has q_itself. One kind with the same y for all is the case above.
+
 A node without all its links is left with itself, and each neighbour changes as it does without the one link. For sum
 and mean that is all, and exact. For gcn it leaves out that two neighbours with a link of their own grow at once.
 """
@@ -29,8 +37,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fairview.data.adjacency import Adjacency
 from fairview.explanation.links import LinkList
-from fairview.propagation.one_hop import links_hop
+from fairview.propagation.kinds import Kinds, KindsHop
+from fairview.propagation.one_hop import Hop, links_hop
 from fairview.propagation.operators import Operator
 
 Reals = npt.NDArray[np.floating[Any]]
@@ -44,7 +54,8 @@ def link_effects(links: LinkList, operator: Operator, t: Reals, y: Reals) -> Rea
         links: of the graph.
         operator: S.
         t: a weight for each node, such as a contrast between groups.
-        y: a value for each node, such as its part of the logit.
+        y: a value for each node, (n,), such as its part of the logit; or one for each kind of links too, (n, kinds),
+            that of the node itself last.
 
     Example:
         >>> from fairview.data.adjacency import Adjacency
@@ -58,6 +69,7 @@ def link_effects(links: LinkList, operator: Operator, t: Reals, y: Reals) -> Rea
 
 def link_and_node_effects(links: LinkList, operator: Operator, t: Reals, y: Reals) -> tuple[Reals, Reals]:
     """The same, and t · S y less t · S y without all links of each node, (nodes,); for gcn, that is an estimate."""
+    y = y.reshape(len(y), -1)
     form = _FORMS[operator.kind](links, operator, t, y)
     source, target, n = links.source, links.target, len(y)
     forth = form.over(source, target)
@@ -66,8 +78,16 @@ def link_and_node_effects(links: LinkList, operator: Operator, t: Reals, y: Real
         back = form.over(target, source)
         effects, nodes = forth + back, nodes + np.bincount(target, back, minlength=n)
     alone = operator.self_loops if operator.kind == "sum" else float(operator.self_loops > 0)
-    row = links_hop(links.adjacency, operator)(y[:, None])[:, 0]
-    return effects, nodes + t * (row - alone * y)
+    row = _hop(links.adjacency, operator, y)(y)[:, 0]
+    return effects, nodes + t * (row - alone * y[:, -1])
+
+
+def _hop(adjacency: Adjacency, operator: Operator, y: Reals) -> Hop | KindsHop:
+    """Y -> S y, or Σ S_k y_k where there is a column for each kind of links."""
+    kinds = adjacency.kinds
+    if y.shape[1] == 1 or kinds is None:
+        return links_hop(adjacency, operator)
+    return Kinds(operator=operator, names=kinds.names).hop(adjacency)
 
 
 class _Form(ABC):
@@ -75,8 +95,14 @@ class _Form(ABC):
 
     def __init__(self, links: LinkList, operator: Operator, t: Reals, y: Reals) -> None:
         self.a, self.t, self.y, self.loops = links.weight, t, y, operator.self_loops
-        self.hop = links_hop(links.adjacency, Operator(kind="sum", self_loops=operator.self_loops))
-        self.degree = self.hop(np.ones((len(y), 1)))[:, 0]
+        self.column = 0 if links.kinds is None or y.shape[1] == 1 else links.kinds.codes
+        self.hop = _hop(links.adjacency, Operator(kind="sum", self_loops=operator.self_loops), y)
+        self.degree = self.hop(np.ones_like(y))[:, 0]
+
+    def of_kind(self, values: Reals, v: Nodes) -> Reals:
+        """The numbers of v for the kind of each link."""
+        found: Reals = values[v, self.column]
+        return found
 
     def lighter(self, v: Nodes) -> Reals:
         """The degree of v without the link; rounding leaves nothing where nothing is left."""
@@ -90,17 +116,18 @@ class _Form(ABC):
 
 class _Sum(_Form):
     def over(self, u: Nodes, v: Nodes) -> Reals:
-        return self.t[v] * self.a * self.y[u]
+        return self.t[v] * self.a * self.of_kind(self.y, u)
 
 
 class _Mean(_Form):
     def __init__(self, links: LinkList, operator: Operator, t: Reals, y: Reals) -> None:
         super().__init__(links, operator, t, y)
-        self.gathered = self.hop(y[:, None])[:, 0]
+        self.gathered = self.hop(y)[:, 0]
 
     def over(self, u: Nodes, v: Nodes) -> Reals:
         before, left = self.gathered[v] / self.degree[v], self.lighter(v)
-        after = np.divide(self.gathered[v] - self.a * self.y[u], left, out=np.zeros(len(v)), where=left > 0)
+        gathered = self.gathered[v] - self.a * self.of_kind(self.y, u)
+        after = np.divide(gathered, left, out=np.zeros(len(v)), where=left > 0)
         return self.t[v] * (before - after)
 
 
@@ -109,20 +136,21 @@ class _Gcn(_Form):
         super().__init__(links, operator, t, y)
         root = np.sqrt(self.degree)
         scale = np.divide(1.0, root, out=np.zeros(len(y)), where=root > 0)
-        self.p, self.q = t * scale, y * scale
-        self.alpha = self.hop(self.q[:, None])[:, 0]
-        self.beta = self.hop.transposed(self.p[:, None])[:, 0]
+        self.p, self.q = t * scale, y * scale[:, None]
+        self.itself: Reals = self.q[:, -1]
+        self.alpha = self.hop(self.q)[:, 0]
+        self.beta = self.hop.transposed(self.p[:, None])
+        given = self.q * self.beta
+        self.over_others = given.sum(axis=1, keepdims=True) - given  # what a node gives over other kinds of links
         self.undirected = not links.adjacency.directed
 
     def over(self, u: Nodes, v: Nodes) -> Reals:
         left = self.lighter(v)
-        growth = (
-            np.sqrt(np.divide(self.degree[v], left, out=np.zeros(len(v)), where=left > 0)) - 1
-        )  # -1: nothing is left
-        alpha = self.alpha[v] - self.a * self.q[u]
-        beta = self.beta[v] - self.a * self.p[u] if self.undirected else self.beta[v]
-        p, q = self.p[v], self.q[v]
-        return p * self.a * self.q[u] - growth * (p * alpha + q * beta) - self.loops * growth**2 * p * q
+        growth = np.sqrt(np.divide(self.degree[v], left, out=np.zeros(len(v)), where=left > 0)) - 1  # -1: none is left
+        p, q, brought, beta = self.p[v], self.of_kind(self.q, v), self.of_kind(self.q, u), self.of_kind(self.beta, v)
+        gathers = p * (self.alpha[v] - self.a * brought)
+        gives = q * (beta - self.a * self.p[u] if self.undirected else beta) + self.of_kind(self.over_others, v)
+        return p * self.a * brought - growth * (gathers + gives) - self.loops * growth**2 * p * self.itself[v]
 
 
 _FORMS: dict[str, type[_Form]] = {"sum": _Sum, "mean": _Mean, "gcn": _Gcn}

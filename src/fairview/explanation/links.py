@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairview.data.adjacency import Adjacency
+from fairview.data.link_kinds import LinkKinds
 
 Reals = npt.NDArray[np.floating[Any]]
 Places = npt.NDArray[np.integer]
@@ -23,6 +24,7 @@ class LinkList:
         source: of each link, (links,).
         target: likewise.
         weight: likewise, 1 for plain links.
+        kinds: likewise; None if they have none.
         of_pair: the link of each directed pair of the adjacency, (pairs,).
 
     Example:
@@ -37,6 +39,7 @@ class LinkList:
     source: npt.NDArray[np.int32]
     target: npt.NDArray[np.int32]
     weight: Reals
+    kinds: LinkKinds | None
     of_pair: npt.NDArray[np.intp]
 
     @classmethod
@@ -47,9 +50,10 @@ class LinkList:
         if not adjacency.directed:
             reverse = np.argsort(target, kind="stable")  # rows are sorted, so this is where (j, i) stands
             of_pair = np.where(first, of_pair, of_pair[reverse])
-        weights = adjacency.weights
+        weights, kinds = adjacency.weights, adjacency.kinds
         weight = np.ones(int(first.sum())) if weights is None else weights[first].astype(np.float64)
-        return cls(adjacency, source[first], target[first], weight, of_pair)
+        found = None if kinds is None else kinds.at(first)
+        return cls(adjacency, source[first], target[first], weight, found, of_pair)
 
     def __len__(self) -> int:
         return len(self.source)

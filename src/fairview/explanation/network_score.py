@@ -52,15 +52,17 @@ class NetworkScore:
     )
 
     def logits(self, adjacency: Adjacency) -> Reals:
+        return _of_mean(self._by_member(adjacency))[0].numpy()
+
+    def _by_member(self, adjacency: Adjacency) -> Tensor:
+        """The logit of each network, (members, n)."""
         graph = self.graph.replace(adjacency=adjacency)
-        logits = torch.stack([member.logits(graph, self.channels).double() for member in self.members])
-        return _of_mean(logits)[0].numpy()
+        return torch.stack([member.logits(graph, self.channels).double() for member in self.members])
 
     def parts(self, links: LinkList, weights: Reals) -> Parts:
         features = features_like(self.graph, self.channels)
         effects, channels = np.zeros(len(links)), np.zeros(len(self.channels))
-        logits = torch.stack([member.logits(self.graph, self.channels).double() for member in self.members])
-        shares = _of_mean(logits)[1] * torch.from_numpy(weights)
+        shares = _of_mean(self._by_member(links.adjacency))[1] * torch.from_numpy(weights)
         for member, share in zip(self.members, shares, strict=True):
             adjacency = links.adjacency if member.links is None else member.links(features, links.adjacency)
             by_pair, by_value = _gradients(member, features, adjacency, share)
@@ -138,6 +140,12 @@ class TracedInputs(GraphInputs):
         self.edge_weight = self.pair_weight.clone()
         if self.operator is not None:
             self.weighted_edges = self._traced_operator(self.operator)
+            if (kinds := self.adjacency.kinds) is not None:
+                edges, weights = self.weighted_edges
+                codes = torch.full_like(edges[0], len(kinds.names))  # the self-loops come behind the links
+                codes[: len(kinds.codes)] = torch.tensor(kinds.codes)
+                of_kind = [codes == code for code in range(len(kinds.names) + 1)]
+                self.edges_by_kind = [(edges[:, chosen], weights[chosen]) for chosen in of_kind]
 
     def _traced_operator(self, operator: Operator) -> tuple[Tensor, Tensor]:
         """S as PyG has it: (source above target, with a self-loop each), and the weight of every entry."""

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from fairview.data.adjacency import Adjacency
 from fairview.explanation.link_effects import link_and_node_effects
 from fairview.explanation.links import LinkList
-from fairview.explanation.score import ChannelEffect, Parts
+from fairview.explanation.score import ChannelEffect, Parts, parts_at_home
 from fairview.propagation.one_hop import Hop, links_hop
 from fairview.propagation.operators import Operator
 
@@ -93,9 +93,7 @@ class PolynomialScore:
         gaps = self._by_channel(before)
         if not kept:
             return tuple(ChannelEffect(name, gap) for name, gap in zip(self.names, gaps, strict=True))
-        homes = self._by_channel([before[0] * diagonal for diagonal in kept])
-        rows = zip(self.names, gaps, homes, strict=True)
-        return tuple(ChannelEffect(name, gap, home, gap - home) for name, gap, home in rows)
+        return parts_at_home(self.names, gaps, self._by_channel([before[0] * diagonal for diagonal in kept]))
 
     def _by_channel(self, nodes: list[Reals]) -> list[float]:
         by_column = sum(each @ self.columns * w for each, w in zip(nodes, self.weights, strict=True))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -31,6 +33,16 @@ class ChannelEffect:
     links: float | None = None
 
 
+def parts_at_home(names: Sequence[str], gaps: Sequence[float], homes: Sequence[float]) -> tuple[ChannelEffect, ...]:
+    """The parts of channels, of which some is from each node's own value, and the rest comes over links.
+
+    Example:
+        >>> parts_at_home(["age"], [3.0], [1.0])
+        (ChannelEffect(channel='age', gap=3.0, home=1.0, links=2.0),)
+    """
+    return tuple(ChannelEffect(*row, row[1] - row[2]) for row in zip(names, gaps, homes, strict=True))
+
+
 class Parts(NamedTuple):
     """What links, nodes and channels add to a weighted sum of the logits.
 
@@ -38,11 +50,13 @@ class Parts(NamedTuple):
         links: what each link adds, (links,).
         nodes: what all links of each node add together, (nodes,): an estimate that says whom to try.
         channels: each channel's part.
+        kinds: the part of each kind of links, which add up to the sum, if the model weighs kinds and is linear.
     """
 
     links: Reals
     nodes: Reals
     channels: tuple[ChannelEffect, ...]
+    kinds: Mapping[str, float] = MappingProxyType({})
 
 
 class Score(Protocol):

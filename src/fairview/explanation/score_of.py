@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import torch
 
+from fairview.data.adjacency import Adjacency
 from fairview.data.graph import NodeGraph
 from fairview.data.stored_links import StoredLinks
 from fairview.errors import InputError, Problems
+from fairview.explanation.kinds_score import KindsScore
 from fairview.explanation.network_score import NetworkScore
 from fairview.explanation.polynomial_score import PolynomialScore
 from fairview.explanation.score import Score
@@ -20,6 +24,7 @@ from fairview.methods.registry import name_of, needs_group
 from fairview.methods.spline_features import SplineFeatures
 from fairview.nn.encoders import ForeignEncoder, GCNEncoder, GINEncoder, SIGNEncoder, takes_weights
 from fairview.nn.linear_path import running_statistics
+from fairview.propagation.kinds import Kinds
 
 
 def score_of(model: Method, graph: NodeGraph) -> Score:
@@ -53,6 +58,17 @@ def score_of(model: Method, graph: NodeGraph) -> Score:
     fitted = [_wide(member) for member in members]
     linear = _linear(fitted[0], channels, graph) if len(fitted) == 1 else None
     return linear or NetworkScore(fitted, channels, graph)
+
+
+def links_seen(model: Method, graph: NodeGraph) -> Adjacency:
+    """The links of a graph as a model sees them: with their kinds only if it weighs these.
+
+    Without some of them the others keep their kinds: bands are not cut anew.
+    """
+    member = model.members_[0] if isinstance(model, Ensemble) else model
+    if isinstance(member, NetworkMethod) and member.weighs_links:
+        return member.seen(graph).adjacency
+    return dataclasses.replace(graph.adjacency, kinds=None)
 
 
 # --- what can't be explained ------------------------------------------------------------------------------------------
@@ -94,8 +110,6 @@ def _check_encoder(model: NetworkMethod) -> None:
                 f"explain: encoder: {type(encoder.module).__name__} takes no weights of links, so that nothing says "
                 "what a link adds. Let it have forward(x, edge_index, edge_weight)."
             )
-    elif encoder.spec.kinds is not None:
-        raise InputError("explain: the model weighs kinds of links (link_kinds), which can't be explained.")
     elif encoder.spec.propagation is None:
         raise InputError("explain: the encoder 'mlp' looks at no links; gcn, gin, sage and sign do.")
 
@@ -113,11 +127,12 @@ def _wide(model: NetworkMethod) -> Fitted:
     return copy
 
 
-def _linear(fitted: Fitted, channels: tuple[str, ...], graph: NodeGraph) -> PolynomialScore | None:
-    """The logit as const + S X θ, or const + Σ_h Sʰ X θ_h; None where it is not of this form.
+def _linear(fitted: Fitted, channels: tuple[str, ...], graph: NodeGraph) -> PolynomialScore | KindsScore | None:
+    """The logit as const + S X θ, const + Σ_h Sʰ X θ_h or const + Σ_t S_t X θ_t; None where it is not of this form.
 
     With W and b of the layer, v and c of the head and m̄ the mean mask, θ = m̄ ∘ Wᵀ v and const = v·b + c. BatchNorm in
-    prediction is a scale of W, and a shift of b, for each hidden unit. SIGN has a θ_h for each hop beside each other.
+    prediction is a scale of W, and a shift of b, for each hidden unit. SIGN has a θ_h for each hop beside each other,
+    and with kinds of links W is [a_1 W | a_2 W | ...], one for each kind.
     """
     encoder = fitted.encoder
     if (
@@ -126,7 +141,7 @@ def _linear(fitted: Fitted, channels: tuple[str, ...], graph: NodeGraph) -> Poly
         or fitted.links is not None
     ):
         return None
-    weight, head = encoder.first_weights[0], fitted.classifier
+    weight, head = encoder.column_weights, fitted.classifier
     if isinstance(encoder, GINEncoder):
         mean, variance = running_statistics(encoder.norm)
         scale = encoder.norm.weight * torch.rsqrt(variance + encoder.norm.eps)
@@ -134,14 +149,17 @@ def _linear(fitted: Fitted, channels: tuple[str, ...], graph: NodeGraph) -> Poly
     else:
         bias = encoder.layer(0).bias
     theta = fitted.evaluation_masks.mean(dim=0) * (head.weight[0] @ weight)
-    by_hop, operator = theta.numpy().reshape(-1, len(channels)), encoder.spec.propagation
+    by_block, operator, blocks = theta.numpy().reshape(-1, len(channels)), encoder.spec.propagation, encoder.spec.blocks
     if operator is None:
         return None
+    features, constant = features_like(graph, channels).astype(np.float64), float(head.weight[0] @ bias + head.bias[0])
+    if isinstance(blocks, Kinds):
+        return KindsScore(blocks, features, by_block, constant, channels)
     return PolynomialScore(
         operator=operator,
-        columns=features_like(graph, channels).astype(np.float64),
-        weights=by_hop if isinstance(encoder, SIGNEncoder) else np.concatenate([np.zeros_like(by_hop), by_hop]),
-        constant=float(head.weight[0] @ bias + head.bias[0]),
+        columns=features,
+        weights=np.concatenate([np.zeros_like(by_block), by_block]) if blocks is None else by_block,
+        constant=constant,
         names=channels,
         channel_of=np.arange(len(channels)),
     )

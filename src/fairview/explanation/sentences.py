@@ -8,7 +8,7 @@ from typing import Any
 ExplanationJSON = Mapping[str, Any]
 
 SHOWN = 5
-"""Links and channels that a few lines name."""
+"""Links, channels and kinds of links that a few lines name."""
 
 
 def summary(document: ExplanationJSON) -> list[str]:
@@ -20,7 +20,8 @@ def summary(document: ExplanationJSON) -> list[str]:
         f"The mean logit of '{first}' is {document['gap']:.3f} above that of '{second}' ({nodes:,} nodes of {where}).",
         f"{document['widening']:,} of {document['num_links']:,} links widen this gap.",
     ]
-    return sentences + list(filter(None, [removal_sentence(document), channel_sentence(document)]))
+    told = [removal_sentence(document), channel_sentence(document), kind_sentence(document)]
+    return sentences + list(filter(None, told))
 
 
 def removal_sentence(document: ExplanationJSON) -> str:
@@ -44,6 +45,13 @@ def channel_sentence(document: ExplanationJSON) -> str:
     """The channels with the largest parts."""
     largest = [f"{row['channel']} ({row['gap']:+.3f})" for row in document["channels"][:3]]
     return f"Largest parts by channel: {', '.join(largest)}." if largest else ""
+
+
+def kind_sentence(document: ExplanationJSON) -> str:
+    """The kinds of links with the largest parts, where the model weighs kinds and its score is linear."""
+    parts = [row for row in document.get("kinds", []) if row["gap"] is not None]
+    largest = [f"{row['kind']} ({row['gap']:+.3f})" for row in sorted(parts, key=lambda row: -abs(row["gap"]))[:SHOWN]]
+    return f"Largest parts by kind of links: {', '.join(largest)}." if largest else ""
 
 
 def described(document: ExplanationJSON) -> str:

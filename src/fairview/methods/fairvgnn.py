@@ -168,7 +168,7 @@ class FairVGNN(SelfSupervised):
         cuts = cuts_of(graph, channels, self.link_bands) if self.link_kinds == "bands" else ()
         return facts.model_copy(update={"link_kinds": kinds.names if kinds else (), "link_cuts": cuts})
 
-    def _seen(self, graph: NodeGraph) -> NodeGraph:
+    def seen(self, graph: NodeGraph) -> NodeGraph:
         if self.link_kinds is None:
             return graph
         return with_kinds(graph, self.link_kinds, self.facts_.channels, known=self.facts_)

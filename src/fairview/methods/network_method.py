@@ -203,7 +203,7 @@ class NetworkMethod(Estimator):
         """Probabilities of the negative and the positive class, (n, 2), for any graph with the same channels."""
         self._check_links(graph)
         with torch_threads(self.thread_count(graph)):
-            positive = self.fitted_.scores(self._seen(graph), self.facts_.channels)
+            positive = self.fitted_.scores(self.seen(graph), self.facts_.channels)
         if wrong := int(np.isnan(positive).sum()):
             reason = "the features are far beyond those of the training, or the model is broken"
             raise InputError(f"predict: {wrong:,} of {len(positive):,} scores are not a number; {reason}.")
@@ -213,10 +213,10 @@ class NetworkMethod(Estimator):
         """What the heads see of each node, (n, hidden), the mean over the views."""
         self._check_links(graph)
         with torch_threads(self.thread_count(graph)):
-            return self.fitted_.representations(self._seen(graph), self.facts_.channels)
+            return self.fitted_.representations(self.seen(graph), self.facts_.channels)
 
-    def _seen(self, graph: NodeGraph) -> NodeGraph:
-        """The graph as the fitted encoder sees it; a subclass may look at its links in another way."""
+    def seen(self, graph: NodeGraph) -> NodeGraph:
+        """The graph as the fitted encoder sees it: with the kinds of its links, if these have weights of their own."""
         return graph
 
     def _check_links(self, graph: NodeGraph) -> None:
@@ -232,7 +232,7 @@ class NetworkMethod(Estimator):
         """
         require_fitted(self)
         mean = self.fitted_.evaluation_masks.mean(dim=0).cpu().numpy()
-        inputs = self.fitted_.inputs(self._seen(graph), self.facts_.channels)
+        inputs = self.fitted_.inputs(self.seen(graph), self.facts_.channels)
         if inputs.blocks is not None:
             return graph.with_features(inputs.propagated.cpu().numpy() * mean, self.columns_)
         return graph.with_features(features_like(graph, self.facts_.channels) * mean, self.facts_.channels)

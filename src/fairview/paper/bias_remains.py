@@ -31,8 +31,8 @@ def bias_remains(document: ArtefactResult) -> Finding:
             name = f"{row.cell.encoder} {METRICS[metric].short}"
             tally.count(gap.low > blind, name)
             before = unmasked[row.cell.encoder].mean(metric) if row.cell.encoder in unmasked else None
-            was = "" if before is None else f", nothing masked {before:.1f}"
-            evidence.append(f"{name} {mean:.1f}, from {100 * gap.low:.1f} (blind {100 * blind:.1f}{was})")
+            was = "" if before is None else f"; {before:.1f} with nothing masked"
+            evidence.append(f"{name} {mean:.1f} (at least {100 * gap.low:.1f}; chance {100 * blind:.1f}{was})")
     found = tally.finding(
         "with the sensitive channel masked, the interval over the runs must lie above what 95 % of predictors stay "
         f"below that say yes as often and see no group: {'; '.join(evidence)}"

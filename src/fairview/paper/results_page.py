@@ -5,29 +5,84 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from fairview.errors import InputError, command
-from fairview.paper.artefacts import ARTEFACTS, ArtefactResult, documents
+from fairview.paper.artefacts import ArtefactResult, documents
 from fairview.paper.cells import YARDSTICKS, CellResult
 from fairview.paper.checklist import findings
 from fairview.paper.claims import Claim, Finding, Word
 from fairview.paper.pages import RUNS_RULE, SMOKE, PageTable, bullet, wrapped
-from fairview.paper.plain_words import plain_words, verdicts_counted
+from fairview.paper.plain_words import Answers, plain_words, verdicts_counted
 
 TABLES = "results-tables.md"
 """The page with all tables."""
 
-PICTURES = {
-    "table3": "Both gaps of the plain models, of FairVGNN, and of FairVGNN in the paper; whiskers are one standard "
-    "deviation over the runs.",
-    "table4": "What it adds to the gaps to leave out the masks (fm), the clamp (wc) or both, other settings unchanged; "
-    "whiskers are 95 % intervals of the difference over the runs. An interval that includes zero decides nothing.",
-    "table6": "What a plain clamp or a limit on the spectral norm adds to the gaps of the adaptive clamp.",
-}
-"""By the table or figure that it is drawn from."""
 
-_BEST_FIRST: tuple[Word, ...] = ("holds", "mixed", "does not", "undecided", "not run")
+@dataclass(frozen=True)
+class Chapter:
+    """A question that several of the paper's tables and figures answer.
+
+    Attributes:
+        question: its title.
+        artefacts: whose claims stand in it.
+        pictures: file names without ending, and what they show.
+    """
+
+    question: str
+    artefacts: tuple[str, ...]
+    pictures: Mapping[str, str]
+
+
+CHAPTERS = (
+    Chapter(
+        "Do features leak through the graph?",
+        ("fig1", "table1", "fig5"),
+        {
+            "fig1-ab": "Figure 1 a-b on German: a plain model with one channel masked for each point, against that "
+            "channel's correlation with the sensitive attribute. The dashed line is the model with nothing masked.",
+            "fig5": "Figure 5: correlation of the first channels with the sensitive attribute, as they are (hop 0) and "
+            "after one to four hops of GCN's propagation.",
+        },
+    ),
+    Chapter(
+        "Is FairVGNN fair and useful?",
+        ("table3",),
+        {
+            "table3": "Table 3: both gaps of the plain models, of FairVGNN, and of FairVGNN in the paper; whiskers are "
+            "one standard deviation over the runs.",
+        },
+    ),
+    Chapter(
+        "What does each part of FairVGNN do?",
+        ("table4", "fig3"),
+        {
+            "table4": "Table 4: what it adds to the gaps to leave out the masks (fm), the clamp (wc) or both, with all "
+            "other settings unchanged; whiskers are 95 % intervals of the difference over the runs. One that includes "
+            "zero decides nothing.",
+            "fig3": "Figure 3: the same for discriminator and generator, beside FairVGNN without the clamp.",
+        },
+    ),
+    Chapter(
+        "Is the adaptive clamp the best one?",
+        ("table6", "fig4"),
+        {
+            "table6": "Tables 5 and 6: what a plain clamp or a limit on the spectral norm adds to the gaps of the "
+            "adaptive clamp.",
+            "fig4": "Figure 4: FairVGNN under looser and looser clamps; whiskers are one standard deviation over the "
+            "runs.",
+        },
+    ),
+    Chapter("Is an epoch's cost linear in the graph's size?", ("cost",), {}),
+)
+"""The page, question by question."""
+
+PICTURES = tuple(name for chapter in CHAPTERS for name in chapter.pictures)
+"""File names of all pictures, without ending."""
+
+_VERDICTS: tuple[Word, ...] = ("holds", "mixed", "does not", "undecided", "not run")
+"""The best first."""
 
 
 def results_page(folder: Path) -> str:
@@ -39,19 +94,30 @@ def results_page(folder: Path) -> str:
     by_stem, main = table3_and_all(folder)
     checked = findings(by_stem)
     several = [document for stem, document in by_stem.items() if stem.startswith("table3-")]
+    answers = plain_words(main, several)
     lines = ["# Results", "", _made_by(), ""]
     lines += [SMOKE, ""] if main.scope["quick"] else []
-    lines += ["## What holds?", "", wrapped(verdicts_counted(checked)), "", claims_in_short(checked).markdown(), ""]
+    lines += [wrapped(verdicts_counted(checked)), "", _claims_counted(checked).markdown(), ""]
     lines += [wrapped(f"{CLAIM_RULE} The evidence in full is in [the tables]({TABLES}#the-papers-claims)."), ""]
-    for question, answers in plain_words(main, several).items():
-        lines += [f"## {question}", ""]
-        for answer in answers:
-            lines += ["", answer.markdown(), ""] if isinstance(answer, PageTable) else [bullet(answer)]
-        lines.append("")
-    if pictures := [_picture(stem, text) for stem, text in PICTURES.items() if _is_drawn(by_stem, stem)]:
-        lines += ["## How does it look?", "", *pictures]
+    for chapter in CHAPTERS:
+        lines += [f"## {chapter.question}", ""]
+        lines += [_picture(name, text) for name, text in chapter.pictures.items() if _is_drawn(by_stem, name)]
+        lines += [claims_in_short(_of_chapter(checked, chapter)).markdown(), ""]
+        if "table3" in chapter.artefacts:
+            lines += _answers(answers)
     lines += ["## How much was run?", "", wrapped(RUNS_RULE), "", _how_much(by_stem).markdown(), "", _machine(by_stem)]
     return re.sub(r"\n{3,}", "\n\n", "\n".join([*lines, ""]))
+
+
+def _answers(answers: Answers) -> list[str]:
+    """What Table 3 says, question by question."""
+    lines: list[str] = []
+    for question, parts in answers.items():
+        lines += [f"### {question}", ""]
+        for part in parts:
+            lines += ["", part.markdown(), ""] if isinstance(part, PageTable) else [bullet(part)]
+        lines.append("")
+    return lines
 
 
 def table3_and_all(folder: Path) -> tuple[dict[str, ArtefactResult], ArtefactResult]:
@@ -72,12 +138,35 @@ CLAIM_RULE = (
 )
 
 
-def claims_in_short(checked: Mapping[str, tuple[Claim, Finding]]) -> PageTable:
-    """The claims that hold first, each with its evidence in a few words."""
-    ordered = sorted(checked.values(), key=lambda pair: _BEST_FIRST.index(pair[1].verdict))
+Checked = Mapping[str, tuple[Claim, Finding]]
+
+
+def _of_chapter(checked: Checked, chapter: Chapter) -> Checked:
+    """Those whose evidence is one of the chapter's tables and figures, the ones that hold first."""
+    there = {name: pair for name, pair in checked.items() if pair[0].needs in chapter.artefacts}
+    return dict(sorted(there.items(), key=lambda item: _VERDICTS.index(item[1][1].verdict)))
+
+
+def _claims_counted(checked: Checked) -> PageTable:
+    """How the claims of each chapter fare."""
+    counts = {
+        chapter.question: Counter(finding.verdict for _, finding in _of_chapter(checked, chapter).values())
+        for chapter in CHAPTERS
+    }
+    words = [word for word in _VERDICTS if any(count[word] for count in counts.values())]
+    rows = [
+        [f"[{question}](#{anchor(question)})", *(str(count[word] or "") for word in words)]
+        for question, count in counts.items()
+    ]
+    columns = ["claims about", *("does not hold" if word == "does not" else word for word in words)]
+    return PageTable("", columns, rows)
+
+
+def claims_in_short(checked: Checked) -> PageTable:
+    """Claims, each with its evidence in a few words."""
     rows = [
         [claim.text, claim.where, _WORDS.get(finding.verdict, finding.verdict), finding.short or finding.evidence]
-        for claim, finding in ordered
+        for claim, finding in checked.values()
     ]
     return PageTable("", ["the paper claims", "where", "here", "why"], rows)
 
@@ -93,13 +182,16 @@ def _made_by() -> str:
     )
 
 
-def _is_drawn(by_stem: Mapping[str, ArtefactResult], stem: str) -> bool:
-    return stem in by_stem and any(row.known and row.cell.block != YARDSTICKS for row in by_stem[stem].rows)
+def _is_drawn(by_stem: Mapping[str, ArtefactResult], name: str) -> bool:
+    """Whether there is anything in a picture: rows that were run, or series."""
+    document = by_stem.get(name.partition("-")[0])
+    if document is None:
+        return False
+    return bool(document.series) or any(row.known and row.cell.block != YARDSTICKS for row in document.rows)
 
 
-def _picture(stem: str, text: str) -> str:
-    title = ARTEFACTS[stem].title
-    return f"![{title}]({stem}.svg)\n\n{wrapped(f'*{title}.* {text}')}\n"
+def _picture(name: str, text: str) -> str:
+    return f"![{text.partition(':')[0]}]({name}.svg)\n\n{wrapped(f'*{text}*')}\n"
 
 
 def _how_much(by_stem: Mapping[str, ArtefactResult]) -> PageTable:

@@ -10,6 +10,7 @@ are computed once (docs/adr/0032).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
@@ -75,6 +76,29 @@ class Kinds(BaseModel):
             parts.append(sparse.csr_array((hop.moving.data[of_kind], hop.moving.indices[of_kind], indptr), shape=shape))
         return [*parts, sparse.csr_array(sparse.diags_array(hop.staying[:, 0]))]
 
+    def hop(self, adjacency: Adjacency) -> KindsHop:
+        """[y_1 | ... | y_itself] -> S_1 y_1 + ... + S_itself y_itself."""
+        return KindsHop(self.matrices(adjacency))
+
     def of(self, adjacency: Adjacency, features: Matrix) -> list[Matrix]:
         wide = features.astype(np.float64)
         return [np.asarray(part @ wide).astype(features.dtype) for part in self.matrices(adjacency)]
+
+
+@dataclass(frozen=True)
+class KindsHop:
+    """The function [y_1 | ... | y_K] -> S_1 y_1 + ... + S_K y_K: a number of each node for each kind, (n, K) -> (n, 1).
+
+    Attributes:
+        parts: S_1, ..., S_K.
+    """
+
+    parts: Sequence[sparse.csr_array]
+
+    def __call__(self, values: Matrix) -> Matrix:
+        moved: Matrix = np.sum([part @ values[:, [place]] for place, part in enumerate(self.parts)], axis=0)
+        return moved
+
+    def transposed(self, values: Matrix) -> Matrix:
+        """t -> [S_1ᵀ t | ... | S_Kᵀ t], (n, 1) -> (n, K)."""
+        return np.concatenate([part.T @ values for part in self.parts], axis=1)

@@ -18,6 +18,7 @@ class LinkRow(DocumentPart):
     estimate: Number = None
     source_group: Text | None = None
     target_group: Text | None = None
+    kind: Text | None = None
 
 
 class NodeRow(DocumentPart):
@@ -36,6 +37,15 @@ class ChannelPartRow(DocumentPart):
     gap: float
     home: Number = None
     links: Number = None
+
+
+class LinkKindRow(DocumentPart):
+    """A kind of links, its part of the gap, and the effect of all its links."""
+
+    kind: Text
+    links: Count
+    gap: Number = None
+    effect: Number = None
 
 
 class RemovalRow(DocumentPart):
@@ -73,6 +83,7 @@ class ExplanationDocument(DocumentPart):
     links: list[LinkRow] = []
     nodes: list[NodeRow] = []
     channels: list[ChannelPartRow] = []
+    kinds: list[LinkKindRow] = []
     removed: list[RemovalRow] = []
     undefined: dict[Text, Text] = {}
     notes: list[Text] = []
@@ -81,4 +92,6 @@ class ExplanationDocument(DocumentPart):
     def _fit(self) -> ExplanationDocument:
         if self.widening > self.num_links:
             raise ValueError(f"{self.widening} of {self.num_links} links widen the gap; expected at most all")
+        if self.kinds and (of_kinds := sum(row.links for row in self.kinds)) != self.num_links:
+            raise ValueError(f"{of_kinds} links of all kinds together; expected num_links, {self.num_links}")
         return self

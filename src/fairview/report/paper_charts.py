@@ -49,8 +49,6 @@ def charts(document: ArtefactResult) -> dict[str, Chart]:
     if document.name == "fig1":
         first = {"fig1-ab": _masked_channels(masked)} if masked else {}
         return first | ({"fig1-cd": _correlations(series)} if series else {})
-    if document.name == "fig3" and rows:
-        return {"fig3": _bars(rows)}
     if document.name == "fig4" and rows:
         return {"fig4": _thresholds(rows)}
     if document.name == "table3" and (gaps := _gaps(rows)):
@@ -60,7 +58,7 @@ def charts(document: ArtefactResult) -> dict[str, Chart]:
     return {"fig5": _correlations(series)} if document.name == "fig5" and series else {}
 
 
-BASES = {"table4": "full", "table6": "adaptive"}
+BASES = {"table4": "full", "table6": "adaptive", "fig3": "without-wc"}
 """The row that the others of a setting are set against."""
 
 
@@ -157,7 +155,7 @@ def _changes(rows: Sequence[CellResult], base: str) -> Chart | None:
     chart = chart_of(records)
     data = chart.encode(y=alt.Y("setting:N", title=None, sort=None), yOffset="series:N")
     points = data.mark_point(filled=True, size=50).encode(
-        x=alt.X("mean:Q", title=f"points of gap more than {base}"), color=series.color(), shape=series.shape()
+        x=alt.X("mean:Q", title=f"gap less that of {base}, in points"), color=series.color(), shape=series.shape()
     )
     spread = data.mark_rule().encode(x="low:Q", x2="high:Q", color=series.color())
     zero = chart.mark_rule(color=NEUTRAL).encode(x="zero:Q")
@@ -174,23 +172,13 @@ def _masked_channels(rows: Sequence[CellResult]) -> Chart:
     records = [
         record | {"correlation": abs(row.cell.facts.get("correlation", 0.0)), "masked": bool(row.cell.masked)}
         for row in rows
-        for record in _means(row, ("auc", "f1", *GAPS))
+        for record in _means(row, _CURVES)
     ]
-    x = alt.X("correlation:Q", title="|correlation| of the masked channel")
-    base = chart_of(records).properties(width=WIDTH, height=HEIGHT)
-    y = alt.Y("mean:Q", title="percent", scale=alt.Scale(zero=False))
-    points = base.transform_filter("datum.masked").mark_point(filled=True).encode(x=x, y=y, color="metric:N")
-    rule = base.transform_filter("!datum.masked").mark_rule(strokeDash=[4, 4]).encode(y="mean:Q", color="metric:N")
-    return alt.layer(points, rule).facet(column=alt.Column("encoder:N", title=None))
-
-
-def _bars(rows: Sequence[CellResult]) -> Chart:
-    """The gaps of each arm, with a deviation either way."""
-    records = [record for row in rows if row.cell.method == "fairvgnn" for record in _means(row, GAPS)]
-    base = chart_of(records).encode(x=alt.X("row:N", title=None, sort=None), xOffset="metric:N")
-    bars = base.mark_bar().encode(y=alt.Y("mean:Q", title="gap, percent"), color="metric:N")
-    spread = base.mark_rule().encode(y="low:Q", y2="high:Q")
-    return alt.layer(bars, spread).properties(width=WIDTH, height=HEIGHT).facet(row="dataset:N", column="block:N")
+    base = chart_of(records).encode(y=_PERCENT, color=alt.Color("encoder:N", legend=None))
+    x = alt.X("correlation:Q", title="|correlation| of the masked channel with the sensitive attribute")
+    points = base.transform_filter("datum.masked").mark_point(filled=True).encode(x=x)
+    rule = base.transform_filter("!datum.masked").mark_rule(strokeDash=[4, 4])
+    return _by_metric(alt.layer(points, rule), "encoder")
 
 
 def _thresholds(rows: Sequence[CellResult]) -> Chart:
@@ -201,14 +189,37 @@ def _thresholds(rows: Sequence[CellResult]) -> Chart:
         record | {"threshold": row.cell.facts["threshold"]}
         for row in known
         if several[row.cell.dataset, row.cell.encoder] > 1
-        for record in _means(row, ("auc", "f1", *GAPS))
+        for record in _means(row, _CURVES)
     ]
     base = chart_of(records).encode(
-        x=alt.X("threshold:Q", scale=alt.Scale(type="log"), title="clamping threshold ε"), color="metric:N"
+        x=alt.X(
+            "threshold:Q",
+            scale=alt.Scale(type="log"),
+            title="clamping threshold ε",
+            axis=alt.Axis(values=sorted({record["threshold"] for record in records}), format="~g"),
+        ),
+        color=alt.Color("encoder:N", title="encoder"),
     )
-    lines = base.mark_line(point=True).encode(y=alt.Y("mean:Q", title="percent"))
+    lines = base.mark_line(point=True).encode(y=_PERCENT)
     spread = base.mark_rule().encode(y="low:Q", y2="high:Q")
-    return alt.layer(lines, spread).properties(width=WIDTH, height=HEIGHT).facet(row="dataset:N", column="encoder:N")
+    return _by_metric(alt.layer(lines, spread), "dataset")
+
+
+_CURVES = ("auc", "f1", *GAPS)
+_PERCENT = alt.Y("mean:Q", title="percent", scale=alt.Scale(zero=False))
+
+
+def _by_metric(layers: alt.LayerChart | alt.FacetChart, columns: str) -> Chart:
+    """A row of panels for each metric, each with an axis of its own: gaps are small beside an AUC."""
+    names = [METRICS[metric].short for metric in _CURVES]
+    chart: Chart = (
+        layers.properties(width=WIDTH, height=HEIGHT // 2)
+        .facet(
+            row=alt.Row("metric:N", title=None, sort=names), column=alt.Column(f"{columns}:N", title=None, sort=None)
+        )
+        .resolve_scale(y="independent")
+    )
+    return chart
 
 
 def _correlations(series: Sequence[Mapping[str, Any]]) -> Chart:

@@ -117,6 +117,10 @@ def _tables(found: ExplanationDocument) -> tuple[FigureTable, ...]:
         (row.channel, number(row.gap), *("–" if part is None else number(part) for part in (row.home, row.links)))
         for row in found.channels[:MOST_LISTED]
     ]
+    kinds = [
+        (row.kind, count(row.links), *("–" if value is None else number(value) for value in (row.gap, row.effect)))
+        for row in found.kinds[:MOST_LISTED]
+    ]
     measured = f"gap in positive predictions and accuracy on {found.evaluated}"
     tables = (
         FigureTable(
@@ -126,6 +130,9 @@ def _tables(found: ExplanationDocument) -> tuple[FigureTable, ...]:
         ),
         FigureTable("Links that widen the gap most", ("link", "groups", "effect"), links),
         FigureTable("Nodes whose links widen it most", ("node", "group", "links", "effect"), nodes),
+        FigureTable(
+            "Parts of the gap by kind of links", ("kind of links", "links", "part of the gap", "effect"), kinds
+        ),
         FigureTable("Parts of the gap by channel", ("channel", "part of the gap", *_PARTS), channels),
     )
     return tuple(table for table in tables if table.rows)
