@@ -154,7 +154,7 @@ def test_rows_with_several_attributes_have_a_column_for_each_and_serve_a_model_t
     pl.DataFrame(people).write_parquet(tmp_path / "people.parquet")
     pl.DataFrame({"source": ends[0], "target": ends[1]}).write_parquet(tmp_path / "links.parquet")
     files = [tmp_path / "people.parquet", tmp_path / "links.parquet"]
-    reading = {"label": "ok", "sensitive": ["race", "sex"]}
+    reading = {"label": "ok", "sensitive": ["race", "sex"], "scaling": "none"}
     graph = fv.read_graph(*files, split_seed=1, **reading)
     frames = [spark.read.parquet(str(file)) for file in files]
     rows = fv.spark.propagate(*frames, hops=1, split_seed=1, checkpoints=str(tmp_path / "kept"), **reading)
