@@ -239,6 +239,14 @@ def test_groups_that_were_forged_are_noticed(copy, value, problem):
             "its sensitive attributes are not those of its recipe",
         ),
         (
+            lambda document: (
+                document.update(groups=[], group_sizes={}),
+                document["attributes"][0].update(groups=[], group_sizes={}),
+                document["recipe"]["sensitive"].update(groups=[]),
+            ),
+            "its sensitive attributes are not those of its recipe",
+        ),
+        (
             lambda document: document["attributes"][1]["group_sizes"].update(x=3),
             "its group sizes are not those of its groups",
         ),

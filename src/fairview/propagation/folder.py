@@ -383,7 +383,7 @@ def _check_facts(facts: PropagatedFacts, files: Any, path: Path) -> None:
         wrong = "its splits have other names than train, val and test"
     elif any(tuple(each.group_sizes) != each.groups for each in facts.views):
         wrong = "its group sizes are not those of its groups"
-    elif facts.attributes and not _as_in_the_recipe(facts):
+    elif facts.attributes and not (facts.groups and _as_in_the_recipe(facts)):
         wrong = "its sensitive attributes are not those of its recipe"
     if wrong:
         raise InputError(f"{path}: not a manifest of this version ({wrong}).")
