@@ -376,7 +376,7 @@ def _check_facts(facts: PropagatedFacts, files: Any, path: Path) -> None:
     elif facts.channels != facts.recipe.features.channels:
         wrong = "its channels are not those of its recipe"
     elif len(facts.moments) != facts.hops + 1 or any(
-        len(m.mean) != len(facts.channels) or len(m.covariance) != len(facts.channels) for m in facts.moments
+        {len(facts.channels)} != {len(m.mean), len(m.covariance), *map(len, m.covariance)} for m in facts.moments
     ):
         wrong = "its moments are not those of its channels"
     elif set(facts.splits) - set(SPLIT_NAMES):
