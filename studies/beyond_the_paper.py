@@ -101,7 +101,7 @@ def tables(rows: list[dict[str, Any]]) -> tuple[str, list[list[str]]]:
     shown = ["| dataset | splits | FairVGNN | AUC | F1 | ACC | bal. ACC | SP gap | EO gap | seconds |"]
     shown.append(f"|{'---|' * 10}")
     lines = []
-    for dataset, by_split in runs.items():
+    for dataset, by_split in ((name, runs[name]) for name in SEEDS if name in runs):
         names = [*settings_of(dataset)]
         whole = [s for s, of in sorted(by_split.items()) if all(len(of[name]) == SEEDS[dataset] for name in names)]
         for row in names if whole else []:
