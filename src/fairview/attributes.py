@@ -48,7 +48,7 @@ class Attribute:
         """How many nodes have no known value."""
         return int((self.codes == UNKNOWN).sum())
 
-    def at(self, rows: npt.NDArray[np.integer] | npt.NDArray[np.bool_]) -> Attribute:
+    def at(self, rows: npt.NDArray[np.integer] | npt.NDArray[np.bool_] | slice) -> Attribute:
         """The attribute of some nodes, in the order of `rows`."""
         return replace(self, codes=self.codes[rows])
 
@@ -59,6 +59,21 @@ class Attribute:
     def hidden(self, where: npt.NDArray[np.bool_]) -> Attribute:
         """The same, but not known where the mask says so."""
         return replace(self, codes=np.where(where, UNKNOWN, self.codes).astype(np.int16))
+
+
+def group_columns(names: Sequence[str]) -> tuple[str, ...]:
+    """What columns with the groups of these attributes are called in the tables that fairview writes.
+
+    Example:
+        >>> group_columns(["race"]), group_columns(["race", "sex"])
+        (('sensitive',), ('sensitive:race', 'sensitive:sex'))
+    """
+    return ("sensitive",) if len(names) == 1 else tuple(f"sensitive:{name}" for name in names)
+
+
+def each_and_together(attributes: Sequence[Attribute]) -> tuple[Attribute, ...]:
+    """Each attribute, and of several, as the last, what they make together."""
+    return tuple(attributes) if len(attributes) < 2 else (*attributes, intersection(attributes))
 
 
 def intersection(attributes: Sequence[Attribute]) -> Attribute:

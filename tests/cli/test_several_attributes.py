@@ -9,6 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+import fairview as fv
+
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory):
@@ -93,10 +95,96 @@ def test_an_unknown_column_is_told_with_its_likeness(run, tables):
     assert "no column 'rase'. Did you mean 'race'?" in done.err
 
 
-def test_propagate_refuses_several(run, tables, tmp_path):
-    done = run("propagate", *tables, *BOTH, "--out", tmp_path / "folder")
+# --- propagated folders -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(run, tables, tmp_path):
+    out = tmp_path / "folder"
+    done = run("propagate", *tables, *BOTH, "--hops", 1, "--split-seed", 0, "--out", out)
+    assert done.code == 0, done.err
+    assert [line.split()[0] for line in done.out.splitlines() if line.startswith(("race ", "sex "))] == [
+        "race",
+        "sex",
+        "race",  # & sex
+    ]
+    return out
+
+
+def test_propagate_tells_the_groups_of_each_attribute(run, tables, folder):
+    again = run("propagate", *tables, *BOTH, "--hops", 1, "--split-seed", 0, "--out", folder, "--format", "json")
+    document = json.loads(again.out)
+    assert list(document["attributes"]) == ["race", "sex"]
+    assert list(document["attributes"]["sex"]) == ["f", "m"]
+    assert sum(document["groups"].values()) == sum(document["attributes"]["race"].values()) == 400
+
+
+def test_the_audit_of_a_folder_has_a_section_for_each_attribute(run, folder, tmp_path):
+    pytest.importorskip("altair")
+    done = run("audit", "--propagated", folder, "--out", tmp_path / "audit")
+    assert done.code == 0, done.err
+    lines = done.out.splitlines()
+    assert [line for line, below in pairwise(lines) if below and set(below) == {"="}] == ["race", "sex", "race & sex"]
+    assert lines[0].startswith("Leakage in single columns is undefined: the permutation test needs the links")
+    undefined = [line for line in lines if line.startswith("undefined: ")]
+    assert len(undefined) == len(set(undefined)) == 4  # the same for each attribute, and said once
+    assert (tmp_path / "audit" / "report.html").exists()
+    document = json.loads((tmp_path / "audit" / "audit.json").read_text())
+    assert document["graph"]["sha256"] == fv.open_propagated(folder).sha256
+    assert list(document["attributes"]) == ["race", "sex"]
+    assert run("verify", folder).code == 0
+
+
+def test_a_run_from_a_folder_is_the_run_from_the_tables(run, tables, folder, tmp_path):
+    quick = ("--set", "epochs=3", "--set", "views=2", "--no-report")
+    assert run("train", "--propagated", folder, *quick, "--out", tmp_path / "a").code == 0
+    assert run("train", *tables, *BOTH, "--split-seed", 0, *quick, "--out", tmp_path / "b").code == 0
+    for name in ("metrics.json", "predictions.csv", "history.jsonl", "model.safetensors"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
+    metrics = json.loads((tmp_path / "a" / "metrics.json").read_text())
+    assert list(metrics["test"]["attributes"]) == ["race", "sex", "race & sex"]
+    verified = run("verify", tmp_path / "a", "--propagated", folder)
+    assert verified.code == 0
+    assert "the metrics made again from the data" in verified.out
+
+
+def test_tune_on_a_folder_limits_attributes_by_name(run, folder, tmp_path):
+    limits = ("--max-gap", "race=0.4", "--max-gap", "sex=0.4", "--methods", "parity", "--no-report")
+    done = run("tune", "--propagated", folder, *limits, "--out", tmp_path / "t")
+    assert done.code == 0, done.err
+    certificate = json.loads((tmp_path / "t" / "run" / "certificate.json").read_text())
+    assert [limit["attribute"] for limit in certificate["limits"]] == ["race", "sex"]
+    assert certificate["propagated_sha256"] == fv.open_propagated(folder).sha256
+    checked = run("verify", tmp_path / "t", "--propagated", folder)
+    assert checked.code == 0, checked.out
+    assert "the metrics and the certificate's counts made again from the data" in checked.out
+
+
+def test_tune_on_a_folder_limits_combinations_too(run, folder, tmp_path):
+    done = run("tune", "--propagated", folder, "--max-gap", 0.01, "--methods", "parity", "--out", tmp_path / "t")
     assert done.code == 1
-    assert "a propagated folder holds one attribute, and these are 'race', 'sex'." in done.err
+    assert "of 'race=black & sex=f' can certify the statistical parity gap by race & sex" in done.err
+    assert "--max-gap race=0.01 --max-gap sex=0.01" in done.err
+
+
+def test_thresholds_for_each_combination_predict_a_folder_of_new_people(run, tables, folder, tmp_path):
+    trained = ("--method", "group-thresholds", "--no-report", "--out", tmp_path / "run")
+    assert run("train", "--propagated", folder, *trained).code == 0
+    assert run("propagate", *tables, "--like", tmp_path / "run", "--out", tmp_path / "new").code == 0
+    done = run("predict", tmp_path / "run", "--propagated", tmp_path / "new", "--out", tmp_path / "scores.csv")
+    assert done.code == 0, done.err
+    scores = pl.read_csv(tmp_path / "scores.csv")
+    assert scores.equals(pl.read_csv(tmp_path / "run" / "predictions.csv"))
+    people = pl.read_csv(tables[1]).drop("sex")
+    people.write_csv(tmp_path / "without.csv")
+    given = ("--nodes", tmp_path / "without.csv", *tables[2:], "--like", tmp_path / "run")
+    assert run("propagate", *given, "--out", tmp_path / "blind").code == 0
+    refused = run("predict", tmp_path / "run", "--propagated", tmp_path / "blind", "--out", tmp_path / "no.csv")
+    assert refused.code == 1
+    assert "the model needs each node's sensitive group ('race & sex'), and the folder holds none." in refused.err
+
+
+# --- audits -----------------------------------------------------------------------------------------------------------
 
 
 def test_the_audit_has_a_section_for_each_attribute_and_one_for_their_combinations(run, tables, tmp_path):

@@ -204,10 +204,3 @@ def test_splits_give_every_combination_its_share() -> None:
         for label in (0, 1):
             members = (graph.sensitive == code) & (graph.labels == label)
             assert abs((members & split["train"]).sum() - members.sum() / 2) <= 1
-
-
-def test_a_propagated_folder_holds_one_attribute(tmp_path: Any) -> None:
-    with pytest.raises(fv.InputError, match="a propagated folder holds one attribute, and these are 'race', 'sex'"):
-        fv.propagate(PEOPLE, LINKS, folder=tmp_path / "p", label="ok", sensitive=["race", "sex"])
-    with pytest.raises(fv.InputError, match="a propagated folder holds one attribute"):
-        fv.propagate(PEOPLE, LINKS, folder=tmp_path / "p", recipe=read().recipe)

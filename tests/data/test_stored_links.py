@@ -115,7 +115,7 @@ def test_what_needs_the_links_is_refused_and_never_taken_for_a_graph_without_any
 
 
 def test_what_is_known_of_the_links_is_told():
-    links = links_of([[1.0]], [[2.0]], edges=9, same=6, known=8, has_weights=True)
+    links = links_of([[1.0]], [[2.0]], edges=9, same_and_known={"sensitive": (6, 8)}, has_weights=True)
     graph = graph_of(links)
     assert (graph.num_edges, graph.homophily(), links.weighted, links.num_pairs) == (9, 0.75, True, 18)
 

@@ -15,13 +15,13 @@ import fairview as fv
 from fairview.manifest import sealed
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
-    people = {"id": [f"p{k}" for k in range(40)], "age": [k % 7 for k in range(40)]}
+@pytest.fixture(scope="module", params=["sex", ["sex", "age"]], ids=["one attribute", "two"])
+def folder(request, tmp_path_factory) -> Path:
+    people = {"id": [f"p{k}" for k in range(40)], "age": [k % 7 for k in range(40)], "x": list(range(40))}
     people |= {"sex": ["fm"[k % 2] for k in range(40)], "ok": [k // 2 % 2 for k in range(40)]}
     links = {"source": [f"p{k}" for k in range(39)], "target": [f"p{k + 1}" for k in range(39)]}
     home = tmp_path_factory.mktemp("propagated") / "folder"
-    fv.propagate(people, links, folder=home, label="ok", sensitive="sex", split_seed=0)
+    fv.propagate(people, links, folder=home, label="ok", sensitive=request.param, split_seed=0)
     return home
 
 

@@ -9,8 +9,10 @@ import pytest
 import fairview as fv
 from fairview.leakage import folder_audit
 from fairview.leakage.probe import probe_auc
-from fairview.leakage.sentences import headline
+from fairview.leakage.sentences import headline, summary
 from fairview.propagation.operators import Operator
+from fairview.report.audit_documents import AuditDocument
+from fairview.report.verdict.graph_verdict import graph_verdict
 
 
 @pytest.fixture(scope="module")
@@ -113,3 +115,90 @@ def test_three_groups(own_tables, tmp_path):
     found = np.array([channel.correlation for channel in fv.audit(folder, probes=False).channels]).T
     expected = fv.sensitive_correlation(fv.read_graph(people, links, **own_tables.reading))
     assert np.abs(found - expected).max() < 1e-6
+
+
+# --- several sensitive attributes -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def both(crossed, tmp_path_factory):
+    """A graph whose combinations are told apart and whose attributes are not, and its folder; race=other is rare."""
+    graph = crossed(900, rare=9)
+    people = {"id": list(graph.ids), "ok": graph.labels}
+    people |= {each.name: np.array(each.groups)[each.codes] for each in graph.attributes}
+    people |= {name: graph.features[:, place] for place, name in enumerate(graph.channels)}
+    links = {"source": graph.adjacency.sources.astype(str), "target": graph.adjacency.indices.astype(str)}
+    reading = {"label": "ok", "sensitive": ["race", "sex"]}
+    folder = fv.propagate(people, links, folder=tmp_path_factory.mktemp("f"), **reading)
+    return fv.read_graph(people, links, **reading), folder
+
+
+@pytest.fixture(scope="module")
+def parts(both):
+    """The audit of the folder and that of the graph, by each attribute and by all together."""
+    found, expected = fv.audit(both[1]), fv.audit(both[0], permutations=19)
+    return [{**each.attributes, "race & sex": each} for each in (found, expected)]
+
+
+def test_every_attribute_is_audited_as_in_the_graph(parts):
+    found, expected = parts
+    assert list(found) == list(expected) == ["race", "sex", "race & sex"]
+    for name, part in found.items():
+        own, same = (np.array([channel.correlation for channel in each.channels]) for each in (part, expected[name]))
+        assert np.abs(own - same).max() < 1e-6
+        assert part.homophily == expected[name].homophily
+        assert {**part.graph, "sha256": ""} == {**expected[name].graph, "sha256": "", "source": part.graph["source"]}
+        assert "correlation" not in part.undefined
+        assert part.undefined["leaking"].startswith("the permutation test needs the links themselves")
+
+
+def test_probes_of_every_attribute_are_those_of_the_graph(parts):
+    found, expected = parts
+    for name, part in found.items():
+        aucs, same = ([probe.auc for probe in each.probes] for each in (part, expected[name]))
+        assert len(aucs) == 6
+        if name == "race":  # nine of a third one are too few
+            assert aucs == same == [None] * 6
+            assert part.undefined["probe"] == expected[name].undefined["probe"]
+        else:
+            assert aucs == pytest.approx(same, abs=0.01)
+
+
+def test_combinations_too_small_for_the_probes_are_named(both, parts):
+    (said,) = [note for note in parts[0]["race & sex"].notes if "left out of the probes" in note]
+    assert said in parts[1]["race & sex"].notes
+    assert said.endswith("race=other & sex=f, race=other & sex=m")
+    probed = sum(size for name, size in both[0].group_sizes.items() if "other" not in name)
+    assert {probe.nodes for probe in parts[0]["race & sex"].probes} == {probed}
+
+
+def test_label_leaks_are_told_once_and_its_document_is_that_of_an_audit(parts):
+    found = parts[0]["race & sex"]
+    assert found.label_leaks == parts[1]["race & sex"].label_leaks
+    document = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert list(document["attributes"]) == list(document["graph"]["attributes"]) == ["race", "sex"]
+    assert "label_leaks" not in document["attributes"]["race"]
+    assert "Correlation with race over" in found._repr_html_()
+
+
+def test_what_can_t_be_said_of_any_attribute_is_said_once(parts):
+    document = json.loads(json.dumps(parts[0]["race & sex"].to_dict()))
+    verdict = graph_verdict(AuditDocument.model_validate(document))
+    for told in (summary(document), [verdict.headline, *verdict.sentences], verdict.warnings):
+        assert len(set(told)) == len(told)
+    assert [each for each in verdict.warnings if "leaking" in each] == [
+        "Undefined: leaking: the permutation test needs the links themselves, and a propagated folder holds none."
+    ]
+    probe = parts[0]["race & sex"].attributes["race"].undefined["probe"]
+    assert f"Undefined: race: probe: {probe}." in verdict.warnings
+
+
+def test_an_attribute_of_one_group_is_undefined_and_the_others_are_not(both, tmp_path):
+    frame = both[0].to_frame().rename({"sensitive:race": "race", "sensitive:sex": "sex", "label": "ok"})
+    people = frame.drop("sensitive", "split").with_columns(sex=pl.lit("f"))
+    links = {"source": ["0", "1"], "target": ["1", "2"]}
+    found = fv.audit(fv.propagate(people, links, folder=tmp_path, label="ok", sensitive=["race", "sex"]), probes=False)
+    assert "only the group 'f' has nodes" in found.attributes["sex"].undefined["correlation"]
+    assert found.attributes["sex"].channels[0].correlation is None
+    assert "correlation" not in found.attributes["race"].undefined
+    assert "correlation" not in found.undefined  # race & sex: the races of one sex

@@ -220,6 +220,73 @@ def test_new_tables_are_propagated_as_the_recipe_says(tmp_path):
     assert memory.facts.recipe == first.facts.recipe
 
 
+# --- several sensitive attributes -------------------------------------------------------------------------------------
+
+BOTH = ROLES | {"sensitive": ["race", "sex"]}
+
+
+def with_race(folder: Path, ids: list[Any], *, csv: bool = False) -> tuple[Path, Path]:
+    """The same people with a race, which is not known of all."""
+    nodes, edges = tables(folder, ids, csv=csv)
+    race = np.random.default_rng(7).choice(["black", "other", "white", None], N, p=[0.4, 0.1, 0.4, 0.1])
+    frame = (pl.read_csv(nodes, infer_schema=False) if csv else pl.read_parquet(nodes)).with_columns(race=race)
+    if csv:
+        frame.write_csv(nodes)
+    else:
+        frame.write_parquet(nodes)
+    return nodes, edges
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"split_seed": None},
+        {"operator": "sum", "directed": True, "edge_weight": "w", "hops": 1},
+        {"sensitive_as_feature": True, "missing": "indicator"},
+        {"groups": {"race": {"white": "W", "black": "B", "other": "O"}}},
+        {"sensitive": ["sex", "race", "sex"], "label": None, "drop": ["ok"], "split_seed": None},
+    ],
+    ids=str,
+)
+def test_several_attributes_give_the_same_folder(tmp_path, settings):
+    nodes, edges = with_race(tmp_path, IDS["texts"])
+    memory, beyond = both(nodes, edges, tmp_path, **BOTH | settings)
+    assert_same(memory, beyond)
+    names = list(dict.fromkeys((BOTH | settings)["sensitive"]))
+    assert [each.name for each in memory.facts.attributes] == names
+    assert memory.facts.sensitive_name == " & ".join(names)
+    assert [name for name in rows(memory).columns if ":" in name] == [f"sensitive:{name}" for name in names]
+
+
+def test_several_attributes_in_csv_give_the_same_folder(tmp_path):
+    assert_same(*both(*with_race(tmp_path, IDS["shuffled"], csv=True), tmp_path, **BOTH))
+
+
+def test_new_tables_with_several_attributes_are_propagated_as_the_recipe_says(tmp_path):
+    first = fv.propagate(*with_race(tmp_path, IDS["texts"]), folder=tmp_path / "first", **BOTH)
+    (tmp_path / "new").mkdir()
+    nodes, edges = tables(tmp_path / "new", IDS["texts"], seed=8)  # without a column race
+    memory, beyond = both(nodes, edges, tmp_path / "new", recipe=first.facts.recipe)
+    assert_same(memory, beyond)
+    assert memory.facts.recipe == first.facts.recipe
+    sizes = {each.name: sum(each.group_sizes.values()) for each in memory.facts.views}
+    assert sizes == {"race": 0, "sex": rows(memory)["sensitive:sex"].count(), "race & sex": 0}
+
+
+@pytest.mark.parametrize("name", ["read_rows", "partition", "degree_factors", "write_folder"])
+def test_several_attributes_are_whole_after_a_stop(tmp_path, monkeypatch, name):
+    nodes, edges = with_race(tmp_path, IDS["texts"])
+    whole = fv.propagate(nodes, edges, folder=tmp_path / "whole", engine="duckdb", **BOTH)
+    work = getattr(duckdb, name)
+    monkeypatch.setattr(duckdb, name, lambda *_, **__: (_ for _ in ()).throw(KilledError()))
+    with pytest.raises(KilledError):
+        fv.propagate(nodes, edges, folder=tmp_path / "killed", engine="duckdb", **BOTH)
+    monkeypatch.setattr(duckdb, name, work)
+    resumed = fv.propagate(nodes, edges, folder=tmp_path / "killed", engine="duckdb", **BOTH)
+    assert resumed.sha256 == whole.sha256
+
+
 # --- what can't be propagated -----------------------------------------------------------------------------------------
 
 
@@ -308,6 +375,63 @@ def test_more_nodes_than_can_be_numbered_are_refused():
     with pytest.raises(fv.InputError) as caught:
         dataclasses.replace(most, nodes=2**31).width(10**12)
     assert str(caught.value) == "nodes: 2,147,483,648; this engine can number 2,147,483,647. Pass engine='spark'."
+
+
+@pytest.mark.parametrize(
+    ("sensitive", "problems"),
+    [
+        (
+            ["rase", "sexx"],
+            [
+                "people.parquet: no column 'rase'. Did you mean 'race'?",
+                "people.parquet: no column 'sexx'. Did you mean 'sex'?",
+            ],
+        ),
+        (["race", "ok"], ["people.parquet: column 'ok' can't be both the label and the sensitive attribute."]),
+        (["race", "nobody"], ["people.parquet: column 'nobody': every value is empty."]),
+        (
+            ["race", "a"],
+            ["people.parquet: column 'a': 400 different values (", "Bin it into groups first, in a column of its own."],
+        ),
+    ],
+    ids=str,
+)
+def test_sensitive_columns_are_refused_as_read_graph_refuses_them(tmp_path, sensitive, problems):
+    nodes, edges = with_race(tmp_path, IDS["texts"])
+    changed(nodes, nobody=pl.lit(None, dtype=pl.String))
+    said = refused(nodes, edges, tmp_path, sensitive=sensitive, features=["a", "b"], categorical=[])
+    with pytest.raises(fv.InputError) as caught:
+        fv.read_graph(nodes, edges, label="ok", sensitive=sensitive, features=["a", "b"])
+    for text in (*said, str(caught.value)):
+        assert all(problem in text for problem in problems), text
+
+
+def test_more_groups_together_than_can_be_told_apart_are_refused_alike(tmp_path):
+    nodes, edges = with_race(tmp_path, IDS["texts"])
+    changed(nodes, u=pl.int_range(pl.len()) % 20, v=pl.int_range(pl.len()) % 7)
+    first, second = refused(nodes, edges, tmp_path, sensitive=["u", "v", "race"], drop=["sex"])
+    assert first == second
+    assert first == (
+        "sensitive: 420 groups together ('u' 20, 'v' 7, 'race' 3), more than 400. Merge groups, or name fewer "
+        "attributes."
+    )
+
+
+def test_a_channel_that_is_called_like_the_column_of_an_attribute_stays_apart(tmp_path):
+    nodes, edges = with_race(tmp_path, IDS["texts"])
+    changed(nodes, **{"sensitive:race": pl.col("a"), "race@1": pl.col("race")})
+    memory, beyond = both(nodes, edges, tmp_path, **BOTH, drop=["race@1"])
+    assert_same(memory, beyond)
+    assert {"sensitive:race", "sensitive:race@1"} < set(rows(memory).columns)
+    first, second = refused(nodes, edges, tmp_path / "refused", sensitive=["race@1", "sex"])
+    assert first == second
+    assert first == (
+        "sensitive: 'race@1': in a propagated folder names that end in @ and a number are those of channels. "
+        "Rename the column."
+    )
+    settings = ROLES | {"sensitive": "race@1", "drop": ["race", "sex"]}
+    alone = fv.propagate(nodes, edges, folder=tmp_path / "alone", **settings)
+    assert "sensitive" in rows(alone).columns
 
 
 @pytest.mark.parametrize(

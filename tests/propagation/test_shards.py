@@ -15,7 +15,7 @@ from fairview.propagation.engines import memory
 from fairview.propagation.shards import training_shard
 
 
-@pytest.fixture(scope="module", params=["with a split", "without"])
+@pytest.fixture(scope="module", params=["with a split", "without", "several attributes"])
 def whole(request, tmp_path_factory) -> fv.Propagated:
     """1,300 nodes in parts of 300 rows, some without a label or a group."""
     home: Path = tmp_path_factory.mktemp("folder")
@@ -29,6 +29,9 @@ def whole(request, tmp_path_factory) -> fv.Propagated:
     links = pl.DataFrame({"source": graph.adjacency.sources, "target": graph.adjacency.indices})
     reading = {"label": "label", "sensitive": "sensitive", "features": list(graph.channels)}
     reading |= {"split_seed": 1} if request.param == "with a split" else {}
+    if request.param == "several attributes":
+        people = people.with_columns(old=pl.when(pl.col("row") % 7 > 0).then(pl.col("row") % 3))
+        reading |= {"sensitive": ["sensitive", "old"]}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(memory, "BATCH", 300)
         return fv.propagate(people.drop("row"), links, folder=home / "p", hops=2, engine="memory", **reading)
@@ -59,6 +62,9 @@ def test_the_shares_of_all_processes_are_what_one_would_load(whole, rows, proces
         assert share.num_nodes == sample.num_nodes
         assert np.array_equal(share.labels, sample.labels)
         assert np.array_equal(share.sensitive, sample.sensitive)
+        for one, other in zip(share.attributes, sample.attributes, strict=True):
+            assert one.name == other.name
+            assert np.array_equal(one.codes, other.codes)
         assert list(share.splits) == list(sample.splits)
         assert all(np.array_equal(share.splits[name], sample.splits[name]) for name in sample.splits)
         assert share.provenance == sample.provenance

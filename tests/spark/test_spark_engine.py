@@ -65,6 +65,19 @@ def test_nodes_with_gaps_are_dropped_with_their_edges(both_engines):
     assert any("edges dropped with the nodes" in note for note in memory.facts.notes)
 
 
+def test_several_attributes_are_read_alike(both_engines):
+    nodes, edges = awkward()
+    nodes = nodes.with_columns(sex=pl.Series(np.random.default_rng(9).choice(["f", "m", "m ", ""], nodes.height)))
+    memory, _ = both_engines(
+        nodes, edges, label="ok", positive="yes", unlabelled=["?"], sensitive=["group", "sex"],
+        sensitive_as_feature=True, features=["constant", "group", "sex"], missing="mean", split_seed=2,
+        source="from", target="to", hops=1,
+    )  # fmt: skip
+    assert [each.name for each in memory.facts.views] == ["group", "sex", "group & sex"]
+    assert all(each.known_groups > each.same_group > 0 for each in memory.facts.views)
+    assert [each.channels for each in memory.facts.attributes] == [("group",), ("sex",)]
+
+
 @pytest.mark.parametrize("directed", [False, True])
 def test_weights_and_whole_ids_are_read_alike(both_engines, directed):
     draw = np.random.default_rng(1)

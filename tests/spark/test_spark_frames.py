@@ -133,6 +133,41 @@ def test_a_folder_is_written_beside_the_rows(tables, tmp_path):
         fv.spark.propagate(*tables, label="y", sensitive="s", hops=1, folder=tmp_path / "out")
 
 
+def test_a_parameter_that_is_none_is_refused(tables):
+    with pytest.raises(fv.InputError, match=r"^propagate: no parameter 'sensitve'\. Did you mean 'sensitive'\?"):
+        fv.spark.propagate(*tables, label="y", sensitve="s")
+
+
 def test_what_is_no_dataframe_is_refused(tables):
     with pytest.raises(fv.InputError, match=r"^edges: expected a Spark DataFrame, got list\.$"):
         fv.spark.propagate(tables[0], [], label="y")
+
+
+def test_rows_with_several_attributes_have_a_column_for_each_and_serve_a_model_that_needs_them(
+    spark, tmp_path, crossed
+):
+    made = crossed(300)
+    people = {"id": [f"p{name}" for name in made.ids], "ok": made.labels}
+    people |= {each.name: np.array(each.groups)[each.codes] for each in made.attributes}
+    people |= {name: made.features[:, place].astype(float) for place, name in enumerate(made.channels)}
+    ends = [f"p{k}" for k in made.adjacency.sources], [f"p{k}" for k in made.adjacency.indices]
+    pl.DataFrame(people).write_parquet(tmp_path / "people.parquet")
+    pl.DataFrame({"source": ends[0], "target": ends[1]}).write_parquet(tmp_path / "links.parquet")
+    files = [tmp_path / "people.parquet", tmp_path / "links.parquet"]
+    reading = {"label": "ok", "sensitive": ["race", "sex"], "scaling": "none"}
+    graph = fv.read_graph(*files, split_seed=1, **reading)
+    frames = [spark.read.parquet(str(file)) for file in files]
+    rows = fv.spark.propagate(*frames, hops=1, split_seed=1, checkpoints=str(tmp_path / "kept"), **reading)
+    assert rows.columns[:5] == ["id", "label", "sensitive:race", "sensitive:sex", "split"]
+    told = graph.to_frame().select("id", "sensitive:race", "sensitive:sex", "split").sort("id")
+    assert (
+        pl.DataFrame(pl.from_arrow(rows.select(*[f"`{name}`" for name in told.columns]).toArrow()))
+        .sort("id")
+        .equals(told)
+    )
+    model = fv.GroupThresholds().fit(graph)
+    scores = pl.DataFrame(pl.from_arrow(fv.spark.predict(model, rows).toArrow())).sort("id")
+    expected = dict(zip(graph.ids, model.predict_proba(graph)[:, 1], strict=True))
+    np.testing.assert_allclose(scores["score"], [expected[name] for name in scores["id"]], atol=1e-6)
+    with pytest.raises(fv.InputError, match=r"^frame: no column 'sensitive:sex'\. Make the rows with"):
+        fv.spark.predict(model, rows.drop("sensitive:sex"))

@@ -33,6 +33,12 @@ SAME = {
     "labels without a positive one": ({"y": ["no", "yes", "yes"]}, {}, {}),
     "a split that is none": ({"x": ["train", "trian", "trian"], "z": [1, 2, 3]}, {}, {"split": "x"}),
     "columns that are not there": ({}, {}, {"drop": ["z"], "sensitive": "sex"}),
+    "sensitive columns that are not there, or the label": ({}, {}, {"sensitive": ["t", "y", "s"], "features": ["x"]}),
+    "too many groups together": (
+        {name: [f"{name}{k}" for k in range(3)] for name in "tuvwz"} | {"s": ["f", "m", "x"]},
+        {},
+        {"sensitive": ["s", *"tuvwz"]},
+    ),
     "a source that is not there": ({}, {}, {"source": "from"}),
     "an unknown id": ({}, {"source": ["a", "d"]}, {}),
     "weights that differ by direction": (

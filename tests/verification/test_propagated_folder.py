@@ -123,6 +123,12 @@ def test_a_manifest_whose_moments_were_forged(folder):
     assert fv.verify(folder).problems == ("manifest.json: the moments after 2 hops are not those of the parts.",)
 
 
+def test_a_manifest_whose_covariance_is_no_matrix(folder):
+    forge(folder, lambda document: document["moments"][1]["covariance"][2].pop())
+    (problem,) = fv.verify(folder).problems
+    assert problem.endswith("not a manifest of this version (its moments are not those of its channels).")
+
+
 def test_other_documents_are_not_put_into_it(folder):
     from fairview.runs.evidence import write_audit
 

@@ -186,11 +186,13 @@ def print_audit(document: dict[str, Any]) -> None:
 
 def _small_print(parts: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """What is undefined, and the notes; groups without nodes are named below the table of groups."""
-    from fairview.leakage.sentences import reasons
+    from fairview.leakage.sentences import reasons, reasons_of_all
 
+    shared = reasons_of_all(parts)
+    yield from (f"undefined: {what}: {why}" for what, why in shared.items())
     for name, part in parts.items():
         of = f"{name}: " if name in part["graph"].get("attributes", ()) else ""  # what is left speaks of all together
-        yield from (f"undefined: {of}{what}: {why}" for what, why in reasons(part).items())
+        yield from (f"undefined: {of}{what}: {why}" for what, why in reasons(part).items() if what not in shared)
         yield from (f"note: {of}{note}" for note in part["notes"])
 
 

@@ -11,11 +11,15 @@ from fairview.cli import options
 from fairview.cli.graphs import reading_of
 from fairview.cli.interrupts import terminable
 from fairview.cli.output import Format, FormatOption, print_facts, print_json, printable
-from fairview.errors import InputError
+from fairview.errors import InputError, some
 
 if TYPE_CHECKING:
     from fairview.data.tables.recipe import Recipe
     from fairview.propagation.folder import Propagated
+
+
+_GROUPS = 20
+"""That are named on the terminal; JSON has them all."""
 
 
 @options.with_table_options(required=False)
@@ -61,6 +65,8 @@ def propagate(
         fairview propagate --nodes people.parquet --edges links.parquet --label ok --sensitive sex --out propagated
 
         fairview propagate --nodes people.csv --edges 'links/*.parquet' --operator sum --hops 1 --out for-gin
+
+        fairview propagate --nodes people --edges links --label ok --sensitive race --sensitive sex --out several
 
         fairview propagate --nodes new.parquet --edges new-links.parquet --like runs/a --out new
 
@@ -112,6 +118,9 @@ def describe(made: Propagated) -> dict[str, Any]:
         "hops": facts.hops,
         "labelled": facts.labelled,
         "groups": dict(facts.group_sizes),
+        **(
+            {"attributes": {each.name: dict(each.group_sizes) for each in facts.attributes}} if facts.attributes else {}
+        ),
         "seconds": {} if cost is None else dict(cost.seconds),
         "peak_memory_mb": None if cost is None else cost.peak_memory_mb,
         "disk_mb": disk if cost is None else cost.disk_mb,
@@ -132,8 +141,8 @@ def _print(made: Propagated, document: dict[str, Any]) -> None:
         "hops": facts.hops,
         "labelled": facts.labelled,
     }
-    if facts.groups:
-        shown[facts.sensitive_name] = ", ".join(f"{name} {size:,}" for name, size in facts.group_sizes.items())
+    for each in facts.views if facts.groups else ():
+        shown[each.name] = some([f"{name} {size:,}" for name, size in each.group_sizes.items()], limit=_GROUPS)
     if made.cost is None:
         shown["seconds"] = "none: it was there already"
     else:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from fairview.arrays import as_array
+from fairview.attributes import Attribute
 from fairview.data.edge_weights import edge_weights, summed_weights, symmetric_weights
 from fairview.data.link_kinds import LinkKinds, kinds_of, kinds_of_pairs
 from fairview.errors import InputError, some
@@ -142,9 +143,9 @@ class Adjacency(Rebuilt):
         """The first node of each directed pair; `indices` holds the second."""
         return np.repeat(np.arange(self.num_nodes, dtype=np.int32), self.degree)
 
-    def same_group(self, codes: npt.NDArray[np.int16]) -> tuple[int, int]:
-        """Pairs whose ends have the same group, and pairs whose ends have a known one; codes are -1 where it is not."""
-        first, second = codes[self.sources], codes[self.indices]
+    def same_group(self, attribute: Attribute) -> tuple[int, int]:
+        """Pairs whose ends have the same group of an attribute, and pairs whose ends have a known one."""
+        first, second = attribute.codes[self.sources], attribute.codes[self.indices]
         known = (first != UNKNOWN) & (second != UNKNOWN)
         return int((first == second)[known].sum()), int(known.sum())
 

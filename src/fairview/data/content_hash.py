@@ -34,3 +34,8 @@ def hashed_names(graph: NodeGraph, node_ids: tuple[str, ...] | None) -> str:
     if graph.adjacency.kinds is not None:
         names.append(graph.adjacency.kinds.names)
     return repr((names, graph.adjacency.directed))
+
+
+def hashed_codes(graph: NodeGraph) -> list[npt.NDArray[np.int16]]:
+    """Of several attributes each: a node of which one is not known has no code that tells the others."""
+    return [attribute.codes for attribute in graph.attributes] if graph.several else []

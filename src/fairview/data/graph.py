@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from fairview.attributes import Attribute
 from fairview.data.adjacency import Adjacency, Rebuilt
-from fairview.data.content_hash import content_sha256, hashed_names
+from fairview.data.content_hash import content_sha256, hashed_codes, hashed_names
 from fairview.data.graph_arrays import features_from, fields_from, fields_of, frozen, frozen_attribute, masks_from
 from fairview.data.graph_checks import check_graph
 from fairview.data.link_kinds import LinkKinds
@@ -325,7 +325,7 @@ class NodeGraph(Rebuilt):
             ... ).homophily()
             0.5
         """
-        same, known = self.adjacency.same_group(self.sensitive)
+        same, known = self.adjacency.same_group(self.crossed)
         return same / known if known else Undefined("no edge joins two nodes whose sensitive group is known")
 
     @cached_property
@@ -333,9 +333,7 @@ class NodeGraph(Rebuilt):
         """A hash over all that a model may see: ids, features, links, weights and kinds, labels, groups and splits."""
         links = self.adjacency.content
         arrays = [self.features, *links[:2], self.labels, self.sensitive, *self.splits.values(), *links[2:]]
-        if self.several:  # a node of which one attribute is not known has no code that tells the others
-            arrays += [attribute.codes for attribute in self.attributes]
-        return content_sha256(hashed_names(self, self.node_ids), arrays)
+        return content_sha256(hashed_names(self, self.node_ids), [*arrays, *hashed_codes(self)])
 
     def __repr__(self) -> str:
         from fairview.data.graph_display import graph_line

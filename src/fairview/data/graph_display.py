@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairview import notebook
+from fairview.attributes import group_columns
 from fairview.data.summary import groups_facts
 from fairview.errors import some
 from fairview.groups import UNKNOWN
@@ -80,7 +81,8 @@ def graph_frame(graph: NodeGraph) -> pl.DataFrame:
         "split": _names(tuple(graph.splits), splits),
     }
     if graph.several:
-        columns |= {f"sensitive:{each.name}": _names(each.groups, each.codes) for each in graph.attributes}
+        named = group_columns([each.name for each in graph.attributes])
+        columns |= {name: _names(each.groups, each.codes) for name, each in zip(named, graph.attributes, strict=True)}
     for place, channel in enumerate(graph.channels):
         name = channel
         while name in columns or (name != channel and name in graph.channels):

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from fairview.data.content_hash import Streamed, content_sha256, hashed_names
+from fairview.data.content_hash import Streamed, content_sha256, hashed_codes, hashed_names
 from fairview.data.graph import NodeGraph
 from fairview.data.stored_links import StoredLinks
 from fairview.errors import InputError
@@ -73,8 +73,9 @@ class ShardedGraph(NodeGraph):
         features = np.dtype(np.float32), shape, self._rows(0)
         return content_sha256(
             hashed_names(self, ids),
-            [features, *content[:2], self.labels, self.sensitive, *self.splits.values(), *content[2:]],
-        )
+            [features, *content[:2], self.labels, self.sensitive, *self.splits.values(), *content[2:],
+             *hashed_codes(self)],
+        )  # fmt: skip
 
     def _rows(self, hop: int) -> Iterable[npt.NDArray[np.float32]]:
         """The channels of all nodes after some hops, some nodes at a time."""
@@ -87,5 +88,6 @@ class ShardedGraph(NodeGraph):
         first, last = self.stretch
         sizes = {len(self.features), self.adjacency.num_nodes, last - first}
         wholes = {len(self.labels), len(self.sensitive), self.edges[-1], *map(len, self.splits.values())}
+        wholes |= {len(each.codes) for each in self.attributes}
         if len(sizes) > 1 or len(wholes) > 1:
             raise ValueError(f"a process holds {sizes} rows and knows of {wholes} nodes")

@@ -8,14 +8,15 @@ does to each channel. Whatever would need the links themselves is refused, never
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from fairview.attributes import Attribute
 from fairview.data.adjacency import Adjacency
 from fairview.errors import InputError, command
 
@@ -52,8 +53,8 @@ class StoredLinks(Adjacency):
         self_loops: of each node in S.
         edges: how many links the whole graph has.
         has_weights: whether they have weights.
-        same: pairs of the whole graph that join nodes of the same group.
-        known: pairs of the whole graph that join nodes of known groups.
+        same_and_known: pairs of the whole graph that join nodes of the same group, and of known groups, by the name of
+            the sensitive attribute, and of all together.
         nodes: of the whole graph.
         moments: of the channels over all those nodes, by hop.
         folder_sha256: of the folder's manifest.
@@ -64,8 +65,7 @@ class StoredLinks(Adjacency):
     self_loops: float
     edges: int
     has_weights: bool = False
-    same: int = 0
-    known: int = 0
+    same_and_known: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     nodes: int = 0
     moments: tuple[HopMoments, ...] = ()
     folder_sha256: str = ""
@@ -100,8 +100,10 @@ class StoredLinks(Adjacency):
         alike = all(getattr(self, name) == getattr(other, name) for name in ("kind", "self_loops", "directed", "edges"))
         return alike and all(np.array_equal(*pair) for pair in zip(self.by_hop, other.by_hop, strict=True))
 
-    def same_group(self, codes: npt.NDArray[np.int16]) -> tuple[int, int]:  # noqa: ARG002 - counted over all links
-        return self.same, self.known
+    def same_group(self, attribute: Attribute) -> tuple[int, int]:
+        if attribute.name not in self.same_and_known:
+            self._refuse(f"the links within groups of '{attribute.name}'")
+        return self.same_and_known[attribute.name]
 
     def for_channels(self, places: Sequence[int] | None) -> StoredLinks:
         chosen = [] if places is None else list(places)

@@ -76,7 +76,7 @@ def _kind_facts(graph: NodeGraph) -> list[dict[str, Any]]:
     """Edges of each kind, and how many of them join the same group."""
     facts = []
     for name, links in graph.adjacency.by_kind().items():
-        same, known = links.same_group(graph.sensitive)
+        same, known = links.same_group(graph.crossed)
         facts.append({"kind": name, "edges": links.num_edges, "homophily": same / known if known else None})
     return facts
 

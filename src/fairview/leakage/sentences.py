@@ -136,6 +136,12 @@ def reasons(document: AuditJSON) -> dict[str, str]:
     return {what: why for what, why in document["undefined"].items() if what not in known}
 
 
+def reasons_of_all(parts: Mapping[str, AuditJSON]) -> dict[str, str]:
+    """What is undefined by every sensitive attribute, and for the same reason."""
+    first, *others = (reasons(part) for part in parts.values())
+    return {what: why for what, why in first.items() if all(each.get(what) == why for each in others)}
+
+
 def rule_sentence(document: AuditJSON) -> str:
     """When a column is flagged, for everybody; `leak_rule` has the details."""
     level = "" if document["level"] is None else f", {100 * document['level']:g} % level"
@@ -181,7 +187,7 @@ def summary(document: AuditJSON) -> list[str]:
     parts = by_attribute(document).values()
     if len(parts) > 1:
         sentences = (label_verdict, hidden_sentence)
-    headlines = [headline(part).text for part in parts]
+    headlines = dict.fromkeys(headline(part).text for part in parts)  # what can't be said of any is said once
     return [*headlines, *filter(None, (sentence(document) for sentence in sentences))]
 
 

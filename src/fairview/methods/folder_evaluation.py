@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from fairview.methods.contract import Method
 from fairview.metrics.evaluation import Evaluation, Evaluator
-from fairview.metrics.intervals import count_intervals
 from fairview.progress import track
 from fairview.propagation.folder import Propagated
 from fairview.propagation.sampling import LabelledRows, labelled_rows
@@ -43,18 +42,16 @@ def evaluate_folder(
     labelled = labelled_rows(propagated) if labelled is None else labelled
     chosen = labelled.of(split)
     scores = folder_scores(model, propagated, labelled.rows[chosen])
-    evaluator = Evaluator.from_codes(
+    evaluator = Evaluator.of_attributes(
         labelled.labels[chosen],
-        codes=labelled.codes[chosen],
-        groups=propagated.facts.groups,
+        [each.at(chosen) for each in labelled.attributes],
         threshold=getattr(model, "threshold_", 0.5),
     )
     if not intervals or len(scores) <= MOST_RESAMPLED:
         return evaluator(scores, intervals=intervals)
-    evaluation = evaluator(scores)
-    few = count_intervals(evaluation.counts, evaluation.metrics, propagated.facts.groups)
+    evaluation = evaluator(scores, intervals=True, without_auc=True)
     left_out = Undefined(f"it is not resampled over more than {MOST_RESAMPLED:,} nodes")
-    return dataclasses.replace(evaluation, intervals={**few, "auc": left_out})
+    return dataclasses.replace(evaluation, intervals={**evaluation.intervals, "auc": left_out})
 
 
 def folder_scores(model: Method, propagated: Propagated, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:

@@ -17,7 +17,7 @@ from fairview.errors import InputError, did_you_mean
 from fairview.groups import checked_codes, group_codes
 from fairview.metrics import counts as core
 from fairview.metrics.attribute_gaps import with_attributes
-from fairview.metrics.intervals import Interval, bootstrap
+from fairview.metrics.intervals import Interval, bootstrap, count_intervals
 from fairview.metrics.ranking import auc_of
 from fairview.metrics.registry import METRICS, gap_names
 from fairview.metrics.validation import binary, finite_scores
@@ -223,8 +223,12 @@ class Evaluator:
         resamples: int = 1000,
         level: float = 0.95,
         seed: int = 0,
+        without_auc: bool = False,
     ) -> Evaluation:
-        """Evaluate scores; with `intervals`, add bootstrap intervals (see `fairview.metrics.intervals`)."""
+        """Evaluate scores; with `intervals`, add bootstrap intervals (see `fairview.metrics.intervals`).
+
+        That of the AUC takes long with millions of nodes: `without_auc` leaves it out.
+        """
         values = finite_scores(scores, len(self.labels))
         with np.errstate(over="ignore"):  # a threshold beyond the range of float32 or float16 is infinite there
             cells = self._cell + (values > self.threshold)
@@ -240,14 +244,15 @@ class Evaluator:
             else:
                 metrics[name] = entry.explain(entry.of(total), total)
         interval_of: Mapping[str, Interval | Undefined] = {}
-        if intervals:
-            interval_of = bootstrap(
-                self.labels, values, cells, counts, metrics, self.groups, resamples=resamples, level=level, seed=seed
-            )
+        asked: dict[str, Any] = {"resamples": resamples, "level": level, "seed": seed}
+        resampling = asked if intervals else None
+        if resampling and without_auc:
+            interval_of = count_intervals(counts, metrics, self.groups, **resampling)
+        elif resampling:
+            interval_of = bootstrap(self.labels, values, cells, counts, metrics, self.groups, **resampling)
         evaluation = Evaluation(metrics, counts, self.groups, interval_of)
         if len(self._attributes) == 1:
             return evaluation
-        resampling = {"resamples": resamples, "level": level, "seed": seed} if intervals else None
         return with_attributes(evaluation, self._attributes, self._together, cells % 4, resampling)
 
 

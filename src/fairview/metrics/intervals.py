@@ -102,17 +102,23 @@ def gap_intervals(
 
 
 def count_intervals(
-    counts: core.Counts, metrics: Mapping[str, Metric], groups: tuple[str, ...]
+    counts: core.Counts,
+    metrics: Mapping[str, Metric],
+    groups: tuple[str, ...],
+    *,
+    resamples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
 ) -> dict[str, Interval | Undefined]:
-    """The 95 % intervals of all metrics that depend on counts alone, all but the AUC: quick, whatever the nodes."""
+    """The intervals of all metrics that depend on counts alone, all but the AUC: quick, whatever the nodes."""
     if not counts.sum():
         return {}
-    generator, resamples = np.random.default_rng(0), 1000
+    generator = np.random.default_rng(seed)
     drawn = _gap_draws(counts, resamples, generator)
     total = counts.sum(axis=0)
     totals = generator.multinomial(total.sum(), total.ravel() / total.sum(), size=resamples).reshape(-1, 2, 2)
     known = {name: value for name, value in metrics.items() if name != "auc"}
-    return _intervals(counts, known, groups, drawn, _total_rates(totals), 0.95)
+    return _intervals(counts, known, groups, drawn, _total_rates(totals), level)
 
 
 def _intervals(

@@ -3,6 +3,8 @@
 manifest.json     how it was made, what it holds, the sha256 of every part
 part-*.parquet    id, label (0, 1), sensitive (the group), split, and a column CHANNEL@HOP for each channel and hop
 
+Of several sensitive attributes each has a column of its own, such as `sensitive:race` (docs/adr/0035).
+
 It is read row by row, in memory that does not grow with the graph: `audit`, `train`, `tune` and `predict` take it in
 place of a graph.
 """
@@ -21,10 +23,13 @@ import numpy.typing as npt
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from fairview.attributes import Attribute, each_and_together, group_columns, intersection
 from fairview.data.graph import SPLIT_NAMES, NodeGraph, Provenance
+from fairview.data.graph_arrays import fields_of
 from fairview.data.stored_links import HopMoments, StoredLinks
-from fairview.data.tables.columns import places
+from fairview.data.tables.columns import codes_in
 from fairview.data.tables.recipe import Recipe
+from fairview.data.tables.roles import views_of
 from fairview.errors import InputError, command, in_one_line
 from fairview.groups import UNKNOWN
 from fairview.manifest import file_sha256, unsealed
@@ -55,6 +60,19 @@ class Part(BaseModel):
     bytes: int = Field(ge=0)
 
 
+class HeldAttribute(BaseModel):
+    """A sensitive attribute, or what several make together: its groups, and what was counted over all nodes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    name: str
+    groups: tuple[str, ...]
+    channels: tuple[str, ...]
+    group_sizes: dict[str, int]
+    same_group: int = Field(ge=0)
+    known_groups: int = Field(ge=0)
+
+
 class PropagatedFacts(BaseModel):
     """Everything that `manifest.json` says but the hashes."""
 
@@ -82,12 +100,36 @@ class PropagatedFacts(BaseModel):
     splits: dict[str, int]
     same_group: int = Field(ge=0)
     known_groups: int = Field(ge=0)
+    attributes: tuple[HeldAttribute, ...] = ()  # of several; what is above is then of all together
     moments: tuple[Moments, ...]
     recipe: Recipe
     inputs: dict[str, str]
     notes: tuple[str, ...]
     parts: tuple[Part, ...]
     versions: dict[str, str]
+
+    @property
+    def views(self) -> tuple[HeldAttribute, ...]:
+        """Each sensitive attribute and, of several, as the last, what they make together."""
+        together = HeldAttribute(
+            name=self.sensitive_name,
+            groups=self.groups,
+            channels=self.sensitive_channels,
+            group_sizes=self.group_sizes,
+            same_group=self.same_group,
+            known_groups=self.known_groups,
+        )
+        return (*self.attributes, together)
+
+    @property
+    def held(self) -> tuple[HeldAttribute, ...]:
+        """The sensitive attributes one by one, always at least one, as in a graph."""
+        return self.attributes or self.views
+
+    @property
+    def group_columns(self) -> tuple[str, ...]:
+        """The columns of the parts that hold the groups of each attribute; none without groups."""
+        return group_columns([each.name for each in self.held]) if self.groups else ()
 
 
 @dataclass(frozen=True)
@@ -172,10 +214,16 @@ class Propagated:
         return self.column("label").fill_null(UNKNOWN).to_numpy()
 
     def sensitive(self) -> npt.NDArray[np.int16]:
-        """Codes into `facts.groups`, -1 where the group is not known."""
+        """Codes into `facts.groups`, of several attributes the combinations; -1 where the group is not known."""
+        return self.codes_of(self.facts.sensitive_name)
+
+    def codes_of(self, name: str) -> npt.NDArray[np.int16]:
+        """The codes of all nodes by one sensitive attribute, or by all together."""
         if not self.facts.groups:
             return np.full(self.num_nodes, UNKNOWN, dtype=np.int16)
-        return np.concatenate([self.codes(frame) for frame in self.frames(["sensitive"])])
+        named = [each.name for each in self.facts.views].index(name)
+        pieces = map(self.attributes, self.frames(self.facts.group_columns))
+        return np.concatenate([each_and_together(piece)[named].codes for piece in pieces])
 
     def splits(self) -> dict[str, npt.NDArray[np.bool_]]:
         """The masks by name."""
@@ -219,8 +267,7 @@ class Propagated:
             self_loops=facts.operator.self_loops,
             edges=facts.links,
             has_weights=facts.weighted,
-            same=facts.same_group,
-            known=facts.known_groups,
+            same_and_known={each.name: (each.same_group, each.known_groups) for each in facts.views},
             nodes=facts.nodes,
             moments=self._moments,
             folder_sha256=self.sha256,
@@ -235,10 +282,7 @@ class Propagated:
             if "label" in frame.columns
             else np.full(n, UNKNOWN, dtype=np.int8),
             classes=facts.classes,
-            sensitive=self.codes(frame),
-            groups=facts.groups,
-            sensitive_name=facts.sensitive_name,
-            sensitive_channels=facts.sensitive_channels,
+            **fields_of(self.attributes(frame)),
             node_ids=tuple(frame["id"]),
             splits={name: (split == name).fill_null(value=False).to_numpy() for name in facts.splits},
             provenance=Provenance(
@@ -266,16 +310,28 @@ class Propagated:
     def _moments(self) -> tuple[HopMoments, ...]:
         return tuple(HopMoments(np.array(each.mean), np.array(each.covariance)) for each in self.facts.moments)
 
+    def attributes(self, frame: pl.DataFrame) -> list[Attribute]:
+        """The sensitive attributes of some rows, one or several; unknown where their column is not among the rows's."""
+        columns = self.facts.group_columns or ("",)
+        return [
+            Attribute(held.name, _codes(frame, column, held.groups), held.groups, held.channels)
+            for column, held in zip(columns, self.facts.held, strict=True)
+        ]
+
     def codes(self, frame: pl.DataFrame) -> npt.NDArray[np.int16]:
         """The groups of some rows as codes into `facts.groups`, -1 where it is not known."""
-        if "sensitive" not in frame.columns:
-            return np.full(frame.height, UNKNOWN, dtype=np.int16)
-        return places(frame["sensitive"], self.facts.groups).cast(pl.Int16).fill_null(UNKNOWN).to_numpy()
+        return intersection(self.attributes(frame)).codes
 
     def __repr__(self) -> str:
         facts = self.facts
         size = f"{facts.nodes:,} nodes, {facts.links:,} links, {len(facts.channels)} channels, {facts.hops} hops"
         return f"Propagated({self.folder}: {size}, operator '{facts.operator.kind}')"
+
+
+def _codes(frame: pl.DataFrame, column: str, groups: Sequence[str]) -> npt.NDArray[np.int16]:
+    if column not in frame.columns:
+        return np.full(frame.height, UNKNOWN, dtype=np.int16)
+    return codes_in(frame[column], groups)
 
 
 def open_propagated(folder: str | Path) -> Propagated:
@@ -320,13 +376,23 @@ def _check_facts(facts: PropagatedFacts, files: Any, path: Path) -> None:
     elif facts.channels != facts.recipe.features.channels:
         wrong = "its channels are not those of its recipe"
     elif len(facts.moments) != facts.hops + 1 or any(
-        len(m.mean) != len(facts.channels) or len(m.covariance) != len(facts.channels) for m in facts.moments
+        {len(facts.channels)} != {len(m.mean), len(m.covariance), *map(len, m.covariance)} for m in facts.moments
     ):
         wrong = "its moments are not those of its channels"
     elif set(facts.splits) - set(SPLIT_NAMES):
         wrong = "its splits have other names than train, val and test"
+    elif any(tuple(each.group_sizes) != each.groups for each in facts.views):
+        wrong = "its group sizes are not those of its groups"
+    elif facts.attributes and not (facts.groups and _as_in_the_recipe(facts)):
+        wrong = "its sensitive attributes are not those of its recipe"
     if wrong:
         raise InputError(f"{path}: not a manifest of this version ({wrong}).")
+
+
+def _as_in_the_recipe(facts: PropagatedFacts) -> bool:
+    views = views_of(facts.recipe.attributes), facts.views
+    known, held = ([(each.name, each.groups, each.channels) for each in listed] for listed in views)
+    return known == held
 
 
 def _hashes(folder: Path) -> dict[str, str]:

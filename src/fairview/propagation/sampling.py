@@ -6,12 +6,15 @@ of the others. For a certificate: a uniform sample of all, which must be like th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from fairview.arguments import require_seed, require_whole
+from fairview.attributes import Attribute, intersection
 from fairview.data.graph import SPLIT_NAMES, NodeGraph
 from fairview.data.splits import DEFAULT_SEED, drawn_split, no_split_note, share_of_strata
 from fairview.errors import InputError, did_you_mean, option
@@ -38,16 +41,21 @@ class LabelledRows:
     Attributes:
         rows: of the folder.
         labels: 0 or 1.
-        codes: into the groups, -1 where it is not known.
+        attributes: the sensitive attributes of these nodes, one or several.
         splits: place of the split in `SPLIT_NAMES`, -1 in none.
         notes: on a split that was drawn.
     """
 
     rows: Rows
     labels: npt.NDArray[np.int8]
-    codes: npt.NDArray[np.int16]
+    attributes: tuple[Attribute, ...]
     splits: npt.NDArray[np.int8]
     notes: tuple[str, ...] = ()
+
+    @cached_property
+    def together(self) -> Attribute:
+        """What the attributes make together: the groups by which splits and samples are stratified."""
+        return intersection(self.attributes)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -64,29 +72,34 @@ class LabelledRows:
 
 
 def labelled_rows(propagated: Propagated) -> LabelledRows:
-    """The labelled nodes, read from three columns; without a split in the folder one is drawn, as for a graph."""
+    """The labelled nodes, read from a few columns; without a split in the folder one is drawn, as for a graph."""
     facts = propagated.facts
     if not facts.labelled:
-        nothing = np.empty(0, dtype=np.int64)
-        return LabelledRows(nothing, nothing.astype(np.int8), nothing.astype(np.int16), nothing.astype(np.int8))
-    names = ["label", *(["sensitive"] if facts.groups else []), *(["split"] if facts.splits else [])]
+        nothing, nobody = np.empty(0, dtype=np.int64), tuple(propagated.attributes(pl.DataFrame()))
+        return LabelledRows(nothing, nothing.astype(np.int8), nobody, nothing.astype(np.int8))
+    names = ["label", *facts.group_columns, *(["split"] if facts.splits else [])]
     pieces, start = [], 0
     for frame in propagated.frames(names):
         labels = frame["label"].fill_null(UNKNOWN).to_numpy()
         known = np.flatnonzero(labels != UNKNOWN)
-        codes, splits = propagated.codes(frame)[known], np.full(len(known), -1, dtype=np.int8)
+        held = [each.codes[known] for each in propagated.attributes(frame)]
+        splits = np.full(len(known), -1, dtype=np.int8)
         if facts.splits:
             column = frame["split"]
             for place, name in enumerate(SPLIT_NAMES):
                 splits[(column == name).fill_null(value=False).to_numpy()[known]] = place
-        pieces.append((known + start, labels[known].astype(np.int8), codes, splits))
+        pieces.append((known + start, labels[known].astype(np.int8), splits, *held))
         start += frame.height
-    rows, labels, codes, splits = (np.concatenate(each) for each in zip(*pieces, strict=True))
+    rows, labels, splits, *codes = (np.concatenate(each) for each in zip(*pieces, strict=True))
+    attributes = tuple(
+        Attribute(held.name, each, held.groups, held.channels) for held, each in zip(facts.held, codes, strict=True)
+    )
+    found = LabelledRows(rows, labels, attributes, splits)
     if facts.splits:
-        return LabelledRows(rows, labels, codes, splits)
-    for name, mask in drawn_split(labels, codes, facts.groups, seed=DEFAULT_SEED).items():
+        return found
+    for name, mask in drawn_split(labels, found.together.codes, facts.groups, seed=DEFAULT_SEED).items():
         splits[mask] = SPLIT_NAMES.index(name)
-    return LabelledRows(rows, labels, codes, splits, (no_split_note(DEFAULT_SEED),))
+    return replace(found, notes=(no_split_note(DEFAULT_SEED),))
 
 
 def row_budget(facts: PropagatedFacts, rows: int | None = None) -> int:
@@ -135,7 +148,7 @@ def training_sample(propagated: Propagated, *, rows: int | None = None, seed: in
 
 
 def rows_to_train_on(propagated: Propagated, *, rows: int | None = None, seed: int = 0) -> TrainingRows:
-    """The same as row numbers, from three columns of the folder."""
+    """The same as row numbers, from a few columns of the folder."""
     require_seed(seed)
     budget = row_budget(propagated.facts, rows)
     if propagated.num_nodes <= budget:
@@ -147,7 +160,7 @@ def rows_to_train_on(propagated: Propagated, *, rows: int | None = None, seed: i
     taken = labelled.rows[in_splits]
     if share < 1:
         strata = labelled.splits[in_splits] * 2 + labelled.labels[in_splits]
-        taken = taken[share_of_strata(strata, labelled.codes[in_splits], share, draw)]
+        taken = taken[share_of_strata(strata, labelled.together.codes[in_splits], share, draw)]
     chosen = np.sort(np.concatenate([taken, _others(taken, propagated.num_nodes, budget - len(taken), draw)]))
     at = np.searchsorted(labelled.rows, chosen)
     known = np.zeros(len(chosen), dtype=np.bool_)

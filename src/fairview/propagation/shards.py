@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from fairview.data.graph import SPLIT_NAMES
+from fairview.data.graph_arrays import fields_of
 from fairview.data.sharded_graph import ShardedGraph
 from fairview.groups import UNKNOWN
 from fairview.propagation.folder import Propagated
@@ -32,16 +35,15 @@ def training_shard(
     places = np.arange(count) if chosen.rows is None else chosen.rows
     part = propagated.graph(places[edges[rank] : edges[rank + 1]])
     facts = propagated.facts
-    names = [*(["label"] if facts.labelled else []), *(["sensitive"] if facts.groups else [])]
-    names += ["split"] if facts.splits else []
+    names = [*(["label"] if facts.labelled else []), *facts.group_columns, *(["split"] if facts.splits else [])]
     labels = np.full(count, UNKNOWN, dtype=np.int8)
-    sensitive = np.full(count, UNKNOWN, dtype=np.int16)
+    codes = np.full((len(facts.held), count), UNKNOWN, dtype=np.int16)
     splits = {name: np.zeros(count, dtype=np.bool_) for name in SPLIT_NAMES if name in facts.splits}
     start = 0
     for frame in propagated.frames_of(chosen.rows, names) if names else ():
         here = slice(start, start := start + frame.height)
         labels[here] = frame["label"].fill_null(UNKNOWN).to_numpy() if facts.labelled else UNKNOWN
-        sensitive[here] = propagated.codes(frame)
+        codes[:, here] = [each.codes for each in propagated.attributes(frame)]
         for name, mask in splits.items():
             mask[here] = (frame["split"] == name).fill_null(value=False).to_numpy()
     graph = ShardedGraph(
@@ -50,10 +52,7 @@ def training_shard(
         adjacency=part.adjacency,
         labels=labels,
         classes=part.classes,
-        sensitive=sensitive,
-        groups=part.groups,
-        sensitive_name=part.sensitive_name,
-        sensitive_channels=part.sensitive_channels,
+        **fields_of([replace(each, codes=own) for each, own in zip(part.attributes, codes, strict=True)]),
         splits={name: splits[name] for name in facts.splits},
         provenance=part.provenance,
         recipe=part.recipe,

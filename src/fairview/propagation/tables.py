@@ -19,6 +19,7 @@ from fairview.data.tables.arguments import advising_by_recipe, check_settings
 from fairview.data.tables.cells import TableSource
 from fairview.data.tables.read import read_graph
 from fairview.data.tables.recipe import Missing, Recipe
+from fairview.data.tables.roles import sensitive_columns
 from fairview.data.tables.scaling import ScalingKind
 from fairview.errors import InputError, Problems, did_you_mean, option, quoted
 from fairview.isolation import isolated
@@ -124,7 +125,7 @@ def propagate(
     if engine not in ENGINES:
         raise InputError(f"engine: no '{engine}'.{did_you_mean(str(engine), ENGINES)}")
     budget = memory_bytes(memory)
-    _check_reading(nodes, edges, reading)
+    check_reading(nodes, edges, reading)
     node_files, edge_files = (
         table_files(each, what=what) if isinstance(each, (str, Path)) else None
         for each, what in ((nodes, "nodes"), (edges, "edges"))
@@ -218,34 +219,35 @@ def as_operator(operator: str | Operator) -> Operator:
     return Operator(kind=operator)  # type: ignore[arg-type]  # checked above
 
 
-def _check_reading(nodes: TableSource, edges: TableSource, reading: Reading) -> None:
-    """Options that are unknown, contradictory or without effect are refused as `read_graph` refuses them."""
+def check_reading(nodes: Any, edges: Any, reading: Reading) -> None:
+    """Options that are unknown, contradictory or without effect are refused as `read_graph` refuses them.
+
+    One sensitive column is one, however it is given: `reading` then names it alone.
+    """
     usual = {name: each.default for name, each in inspect.signature(read_graph).parameters.items()}
     if unknown := [name for name in reading if name not in Reading.__annotations__]:
         raise InputError(f"propagate: no parameter '{unknown[0]}'.{did_you_mean(unknown[0], list(usual))}")
-    check_no_kinds(reading)
     problems = Problems()
     check_settings({**usual, **reading, "nodes": nodes, "edges": edges}, problems)
-    given, recipe = reading.get("sensitive"), reading.get("recipe")
-    names = [each.column for each in recipe.attributes] if recipe is not None else given
-    if isinstance(names, list | tuple) and len(names) > 1:
+    if held := sensitive_columns(reading.get("sensitive")):
+        reading["sensitive"] = list(held) if len(held) > 1 else held[0]
+    recipe = reading.get("recipe")
+    _check_names(held if recipe is None else tuple(each.column for each in recipe.attributes), problems)
+    if column := reading.get("link_kind") or (None if recipe is None else recipe.link_kind):
         problems.add(
-            f"sensitive: a propagated folder holds one attribute, and these are {quoted(names)}. Name one, or write "
-            "their combinations into a column of their own."
+            f"link_kind: '{column}', but a propagated folder holds no kinds of links. Leave {option('link_kind')} out, "
+            "or train from the tables themselves."
         )
-    elif isinstance(given, list | tuple) and given:
-        reading["sensitive"] = given[0]
     problems.raise_if_any()
 
 
-def check_no_kinds(reading: Reading) -> None:
-    """A folder holds one S X, of all links together."""
-    recipe = reading.get("recipe")
-    column = reading.get("link_kind") or (recipe.link_kind if isinstance(recipe, Recipe) else None)
-    if column is not None:
-        raise InputError(
-            f"link_kind: '{column}', but a propagated folder holds no kinds of links. Leave {option('link_kind')} out, "
-            "or train from the tables themselves."
+def _check_names(attributes: tuple[str, ...], problems: Problems) -> None:
+    """The column `sensitive:NAME` of one of several attributes must not be that of a channel."""
+    odd = [name for name in attributes if re.search(r"@\d+$", name)]
+    if odd and len(attributes) > 1:
+        problems.add(
+            f"sensitive: {quoted(odd)}: in a propagated folder names that end in @ and a number are those of channels. "
+            "Rename the column."
         )
 
 

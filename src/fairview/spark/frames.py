@@ -19,7 +19,7 @@ from fairview.optional import require
 from fairview.propagation.folder import MANIFEST
 from fairview.propagation.operators import Operator
 from fairview.propagation.stages import Stages
-from fairview.propagation.tables import MOST_HOPS, WORK, Reading, as_operator, check_no_kinds
+from fairview.propagation.tables import MOST_HOPS, WORK, Reading, as_operator, check_reading
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -59,8 +59,8 @@ def propagate(
         reading: as in `fairview.read_graph`.
 
     Returns:
-        A row for each node, in no particular order: id, label (0, 1 or null), sensitive (the group), split, and a
-        column CHANNEL@HOP for each channel and hop, float32.
+        A row for each node, in no particular order: id, label (0, 1 or null), sensitive (the group; of several
+        attributes sensitive:NAME each), split, and a column CHANNEL@HOP for each channel and hop, float32.
 
     Raises:
         InputError: with every problem of the tables.
@@ -72,7 +72,7 @@ def propagate(
 
     chosen = as_operator(operator)
     require_whole(hops, "hops", least=0, most=MOST_HOPS)
-    check_no_kinds(reading)
+    check_reading(nodes, edges, reading)
     tables = SparkTable.of(nodes, "nodes"), SparkTable.of(edges, "edges")
     with case_sensitive(nodes.sparkSession):
         return _propagated(tables, nodes.sparkSession, chosen, hops, folder, checkpoints, reading)
@@ -112,7 +112,7 @@ def _propagated(
 
 def _metadata(facts: Mapping[str, Any], operator: Operator, hops: int) -> dict[str, str]:
     """What `predict` wants to know of the rows."""
-    names = ("channels", "groups", "sensitive_name", "directed", "weighted", "links")
+    names = ("channels", "directed", "weighted", "links")
     document = {name: facts[name] for name in names}
     document |= {"operator": operator.model_dump(), "hops": hops, "recipe": facts["recipe"].model_dump(mode="json")}
     return {METADATA: json.dumps(document)}

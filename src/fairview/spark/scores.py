@@ -14,13 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from fairview.attributes import Attribute, group_columns
 from fairview.data.graph import NodeGraph
+from fairview.data.graph_arrays import fields_of
 from fairview.data.stored_links import StoredLinks
-from fairview.data.tables.columns import places
-from fairview.data.tables.recipe import Recipe
+from fairview.data.tables.columns import codes_in
+from fairview.data.tables.recipe import Recipe, Sensitive
 from fairview.errors import InputError, option, quoted
 from fairview.groups import UNKNOWN
 from fairview.isolation import isolated
+from fairview.methods.contract import Facts
 from fairview.methods.estimator import Estimator
 from fairview.methods.model_files import load_model, model_content
 from fairview.methods.registry import needs_group
@@ -45,7 +48,8 @@ def predict(model: Estimator | str | Path, frame: DataFrame, *, operator: str | 
     Args:
         model: fitted, with an encoder of one layer (gcn, gin, sign, mlp) or without links (logistic regression and the
             like); or the folder of one.
-        frame: id and CHANNEL@HOP for each channel of the model; sensitive, if the model needs the group.
+        frame: id and CHANNEL@HOP for each channel of the model; sensitive, if the model needs the group (of several
+            attributes sensitive:NAME each).
         operator: that the rows were propagated with; by default what `propagate` noted in the metadata of the ids.
 
     Returns:
@@ -62,7 +66,7 @@ def predict(model: Estimator | str | Path, frame: DataFrame, *, operator: str | 
     fitted = load_model(model) if isinstance(model, (str, Path)) else model
     scorer = _scorer(fitted, frame, operator)
     scorer.scores(scorer.nothing())  # what the model can't do is said here, not by a worker
-    columns = ["id", *scorer.columns, *(["sensitive"] if scorer.needs_group else [])]
+    columns = ["id", *scorer.columns, *scorer.groups]
     with case_sensitive(frame.sparkSession), without_pandas_warning():
         chosen = frame.select(*map(_quoted, columns)).toDF(*[f"c{place}" for place in range(len(columns))])
         return chosen.mapInArrow(partial(_scored, scorer=scorer), SCORES)
@@ -82,7 +86,7 @@ class Scorer:
         weighted: whether they had weights.
         links: how many there were.
         recipe: of the rows, as JSON; None if it is not known.
-        needs_group: whether the model needs the group of each node.
+        groups: the columns with the groups of each node, if the model needs them.
     """
 
     tensors: bytes
@@ -95,7 +99,7 @@ class Scorer:
     weighted: bool
     links: int
     recipe: str | None
-    needs_group: bool
+    groups: tuple[str, ...]
 
     @property
     def columns(self) -> list[str]:
@@ -104,10 +108,8 @@ class Scorer:
 
     def nothing(self) -> pl.DataFrame:
         """No rows."""
-        columns = dict.fromkeys(self.columns, pl.Float32)
-        return pl.DataFrame(
-            schema={"id": pl.String, **columns, **({"sensitive": pl.String} if self.needs_group else {})}
-        )
+        columns = dict.fromkeys(self.columns, pl.Float32) | dict.fromkeys(self.groups, pl.String)
+        return pl.DataFrame(schema={"id": pl.String, **columns})
 
     def scores(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Id, score and prediction of each row."""
@@ -130,11 +132,6 @@ class Scorer:
             values = rows.select(column_name(channel, hop) for channel in self.channels).to_numpy().astype(np.float32)
             mark = 1 + (np.arange(width) + hop * width) / (width * (self.hops + 1))
             by_hop.append(np.vstack([values.reshape(rows.height, width), mark.astype(np.float32)]))
-        codes = np.full(n, UNKNOWN, dtype=np.int16)
-        if self.needs_group:
-            known = places(rows["sensitive"].cast(pl.String), facts.groups).cast(pl.Int16).fill_null(UNKNOWN)
-            codes[:-1] = known.to_numpy()
-            codes[-1] = 0
         links = StoredLinks.of(
             tuple(by_hop), directed=self.directed, kind=self.kind, self_loops=self.self_loops, edges=self.links,
             has_weights=self.weighted,
@@ -145,11 +142,26 @@ class Scorer:
             adjacency=links,
             labels=np.full(n, UNKNOWN, dtype=np.int8),
             classes=facts.classes,
-            sensitive=codes,
-            groups=facts.groups,
-            sensitive_name=facts.sensitive_name,
+            **fields_of(self._attributes(rows, facts)),
             recipe=None if self.recipe is None else Recipe.model_validate_json(self.recipe),
         )
+
+    def _attributes(self, rows: pl.DataFrame, facts: Facts) -> list[Attribute]:
+        """The sensitive attributes of the rows and of one more; nobody's group is told where no model needs it."""
+        if not self.groups:
+            return [Attribute(facts.sensitive_name, np.full(rows.height + 1, UNKNOWN, dtype=np.int16), facts.groups)]
+        named = [(facts.sensitive_name, facts.groups)]
+        if len(self.groups) > 1:
+            named = [(rule.column, rule.groups) for rule in _attributes_of(facts)]
+        return [
+            Attribute(name, np.append(codes_in(rows[column].cast(pl.String), groups), np.int16(0)), groups)
+            for column, (name, groups) in zip(self.groups, named, strict=True)
+        ]
+
+
+def _attributes_of(facts: Facts) -> tuple[Sensitive, ...]:
+    """The sensitive columns that a model was trained with; none where it has no recipe."""
+    return () if facts.recipe is None else facts.recipe.attributes
 
 
 def _scorer(model: Estimator, frame: DataFrame, operator: str | Operator | None) -> Scorer:
@@ -165,8 +177,9 @@ def _scorer(model: Estimator, frame: DataFrame, operator: str | Operator | None)
     hops = 0
     while all(column_name(channel, hops + 1) in there for channel in facts.channels):
         hops += 1
-    group = needs_group(model)
-    wanted = ["id", *(column_name(channel, 0) for channel in facts.channels), *(["sensitive"] if group else [])]
+    named = [rule.column for rule in _attributes_of(facts)] or [facts.sensitive_name]
+    groups = group_columns(named) if needs_group(model) else ()
+    wanted = ["id", *(column_name(channel, 0) for channel in facts.channels), *groups]
     if absent := [name for name in wanted if name not in there]:
         raise InputError(f"frame: no column {quoted(absent)}. Make the rows with fairview.spark.propagate.")
     tensors, document = model_content(model)
@@ -181,7 +194,7 @@ def _scorer(model: Estimator, frame: DataFrame, operator: str | Operator | None)
         weighted=bool(made.get("weighted", facts.weighted)),
         links=int(made.get("links", 0)),
         recipe=json.dumps(made["recipe"]) if made else None,
-        needs_group=group,
+        groups=groups,
     )
 
 
@@ -206,7 +219,7 @@ def _scored(batches: Iterable[Any], *, scorer: Scorer) -> Iterator[Any]:
     schema = pa.schema([("id", pa.string()), ("score", pa.float64()), ("prediction", pa.int32())])
     for batch in batches:
         rows = pl.DataFrame(pl.from_arrow(pa.Table.from_batches([batch])))
-        rows.columns = ["id", *scorer.columns, *(["sensitive"] if scorer.needs_group else [])]
+        rows.columns = ["id", *scorer.columns, *scorer.groups]
         yield from scorer.scores(rows).to_arrow().cast(schema).to_batches()
 
 

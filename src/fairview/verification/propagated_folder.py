@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
+from fairview.attributes import intersection
 from fairview.errors import in_one_line, quoted, some
 from fairview.progress import track
 from fairview.propagation.blocks import column_name
@@ -63,8 +65,7 @@ def _schema(propagated: Propagated) -> dict[str, pl.DataType]:
     schema: dict[str, pl.DataType] = {"id": pl.String()}
     if facts.labelled:
         schema["label"] = pl.Int8()
-    if facts.groups:
-        schema["sensitive"] = pl.String()
+    schema |= dict.fromkeys(facts.group_columns, pl.String())
     if facts.splits:
         schema["split"] = pl.String()
     columns = (column_name(channel, hop) for hop in range(facts.hops + 1) for channel in facts.channels)
@@ -78,7 +79,7 @@ class _Tally:
         self.propagated, self.facts = propagated, propagated.facts
         self.moments = [RunningMoments(len(self.facts.channels)) for _ in range(self.facts.hops + 1)]
         self.labels = dict.fromkeys((0, 1), 0)
-        self.groups = dict.fromkeys(self.facts.groups, 0)
+        self.groups = [dict.fromkeys(each.groups, 0) for each in self.facts.views]
         self.splits = dict.fromkeys(self.facts.splits, 0)
         self.wrong: dict[str, None] = {}
 
@@ -89,12 +90,14 @@ class _Tally:
                 self._add(frame)
                 advance(frame.height)
         yield from self.wrong
-        told = {
+        told: dict[str, tuple[Any, Any]] = {
             "labelled": (self.facts.labelled, sum(self.labels.values())),
             "positives": (self.facts.positives, self.labels[1]),
-            "group_sizes": (self.facts.group_sizes, self.groups),
             "splits": (self.facts.splits, self.splits),
         }
+        for each, counted in zip(self.facts.views, self.groups, strict=True):
+            of = f" of '{each.name}'" if self.facts.attributes else ""
+            told[f"group_sizes{of}"] = each.group_sizes, counted
         for name, (said, counted) in told.items():
             if said != counted:
                 yield f"{MANIFEST}: {name} is {said}; the parts give {counted}."
@@ -105,7 +108,9 @@ class _Tally:
     def _add(self, frame: pl.DataFrame) -> None:
         if frame["id"].null_count():
             self.wrong["id: some nodes have none."] = None
-        for name, tally in (("label", self.labels), ("sensitive", self.groups), ("split", self.splits)):
+        by_attribute = dict(zip(self.facts.group_columns, self.groups, strict=False))  # not that of all together
+        tallies: dict[str, dict[Any, int]] = {"label": self.labels, **by_attribute, "split": self.splits}
+        for name, tally in tallies.items():
             if name not in frame.columns:
                 continue
             for value, count in frame[name].drop_nulls().value_counts().rows():
@@ -113,6 +118,9 @@ class _Tally:
                     tally[value] += count
                 else:
                     self.wrong[f"{name}: '{value}' is none of {quoted(list(tally), limit=12)}."] = None
+        if self.facts.attributes:
+            for group, count in intersection(self.propagated.attributes(frame)).sizes.items():
+                self.groups[-1][group] += count
         for hop, running in enumerate(self.moments):
             columns = [column_name(channel, hop) for channel in self.facts.channels]
             rows = frame.select(columns).to_numpy()

@@ -14,6 +14,7 @@ from fairview.data.limits import LONGEST_CELL
 from fairview.data.tables.cells import Table, require_columns
 from fairview.data.tables.texts import TRUTH, is_number_among, same_value, writer
 from fairview.errors import InputError, Problems, option, quoted, shown, some
+from fairview.groups import UNKNOWN
 from fairview.remedies import only_with, remedies
 
 LARGEST = float(np.finfo(np.float32).max)
@@ -100,6 +101,11 @@ def places(texts: pl.Series, values: Sequence[str] | pl.Series) -> pl.Series:
     """
     known = pl.Series(values, dtype=pl.String)
     return texts.replace_strict(known, pl.arange(len(known), eager=True), default=None, return_dtype=pl.Int64)
+
+
+def codes_in(texts: pl.Series, values: Sequence[str]) -> npt.NDArray[np.int16]:
+    """The same as codes of groups, -1 where it is none of them."""
+    return places(texts, values).cast(pl.Int16).fill_null(UNKNOWN).to_numpy()
 
 
 @dataclass(frozen=True)

@@ -22,13 +22,14 @@ from fairview.data.tables.edges import has_header
 from fairview.data.tables.features import choose_columns
 from fairview.data.tables.links import direction, linked, similar
 from fairview.data.tables.open_tables import Tables, open_tables
-from fairview.data.tables.recipe import Features, Label, Matrix, Missing, Recipe, Sensitive, encode
+from fairview.data.tables.recipe import Features, Label, Matrix, Missing, Recipe, Sensitive, encode, held_by
 from fairview.data.tables.roles import (
     apply_attributes,
     apply_label,
     read_attributes,
     read_label,
     read_split,
+    sensitive_columns,
     sensitive_fields,
     unknown_notes,
 )
@@ -176,7 +177,7 @@ def read_graph(
         labels, codes = apply_label(reader, label_rule), apply_attributes(reader, group_rules)
     else:
         labels, label_rule = read_label(reader, label, positive, classes, unlabelled, notes)
-        held = (sensitive,) if isinstance(sensitive, str) else tuple(dict.fromkeys(sensitive or ()))
+        held = sensitive_columns(sensitive)
         codes, group_rules = read_attributes(reader, held, groups)
         notes += unknown_notes(labels, label_rule, codes, group_rules)
         columns = choose_columns(
@@ -295,14 +296,13 @@ def _recipe(
     link_kind: str | None,
     link_kinds: tuple[str, ...],
 ) -> Recipe:
-    told = [each.model_copy(update={"channels": fitted.channels_of(each.column)}) for each in attributes]
-    hidden = set() if with_sensitive else {channel for each in told for channel in each.channels}
+    own = {channel for each in attributes for channel in fitted.channels_of(each.column)}
+    hidden = set() if with_sensitive else own
     return Recipe(
         id=tables.id_column,
         features=fitted,
         label=label,
-        sensitive=told[0] if told else None,
-        further_sensitive=tuple(told[1:]),
+        **held_by(fitted, attributes),
         missing_values=tuple(tables.reader.missing_values),
         similarity=rule,
         similarity_channels=tuple(c for c in fitted.channels if c not in hidden) if rule else (),

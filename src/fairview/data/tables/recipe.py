@@ -5,8 +5,9 @@ It is plain data (JSON in and out) and travels with the graph and, later, with a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -151,6 +152,12 @@ class Recipe(_Strict):
     def attributes(self) -> tuple[Sensitive, ...]:
         """All sensitive columns."""
         return (self.sensitive, *self.further_sensitive) if self.sensitive is not None else ()
+
+
+def held_by(features: Features, attributes: Sequence[Sensitive]) -> dict[str, Any]:
+    """The fields of a recipe with the sensitive columns, each with the channels that hold it."""
+    told = tuple(each.model_copy(update={"channels": features.channels_of(each.column)}) for each in attributes)
+    return {"sensitive": told[0] if told else None, "further_sensitive": told[1:]}
 
 
 def encode(columns: tuple[Column, ...], reader: ColumnReader) -> Matrix:

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from fairview.attributes import Attribute
+from fairview.attributes import Attribute, each_and_together
 from fairview.data.graph_arrays import fields_of
 from fairview.data.limits import MOST_GROUPS
 from fairview.data.splits import Split, split_from_column
 from fairview.data.tables.cells import Table, require_columns
-from fairview.data.tables.columns import LOOKS_MISSING, ColumnReader, Place, as_texts, places, too_long, whole_texts
+from fairview.data.tables.columns import LOOKS_MISSING, ColumnReader, Place, as_texts, codes_in, too_long, whole_texts
 from fairview.data.tables.recipe import Label, Sensitive
 from fairview.data.tables.texts import same_value
 from fairview.errors import InputError, did_you_mean, embed, option, quoted, some
@@ -179,11 +179,32 @@ def apply_attributes(reader: ColumnReader, rules: Sequence[Sensitive]) -> npt.ND
     return np.concatenate([nothing, *(apply_sensitive(reader, rule)[:, None] for rule in rules)], axis=1)
 
 
+def sensitive_columns(sensitive: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The columns that a caller named: none, one, or several, each once."""
+    if sensitive is None or isinstance(sensitive, str):
+        return () if sensitive is None else (sensitive,)
+    return tuple(dict.fromkeys(sensitive))
+
+
+def attributes_of(codes: npt.NDArray[np.int16], rules: Sequence[Sensitive]) -> list[Attribute]:
+    """The attributes of nodes with these codes, shape (n, attributes)."""
+    return [Attribute(r.column, c, r.groups, r.channels) for r, c in zip(rules, codes.T, strict=True)]
+
+
+def views_of(rules: Sequence[Sensitive]) -> tuple[Attribute, ...]:
+    """Each attribute and, of several, as the last, what they make together: their groups, without any nodes.
+
+    Raises:
+        InputError: they make too many groups together.
+    """
+    return each_and_together(attributes_of(np.empty((0, len(rules)), dtype=np.int16), rules))
+
+
 def sensitive_fields(codes: npt.NDArray[np.int16], rules: Sequence[Sensitive]) -> dict[str, Any]:
     """The fields of a graph that say who is in which group."""
     if not rules:
         return {"sensitive": np.full(len(codes), UNKNOWN, dtype=np.int16), "groups": ()}
-    return fields_of([Attribute(r.column, c, r.groups, r.channels) for r, c in zip(rules, codes.T, strict=True)])
+    return fields_of(attributes_of(codes, rules))
 
 
 def read_sensitive(
@@ -218,20 +239,26 @@ def read_sensitive(
             reader.add(column, f"no group name for {quoted(unnamed)}; there are names for {quoted(named)}.")
         values, names = list(named), list(named.values())
     sensitive = Sensitive(column=column, values=tuple(values), groups=tuple(names))
-    return _codes(texts, sensitive), sensitive
+    return codes_in(texts, sensitive.values), sensitive
 
 
 def unknown_notes(
     labels: npt.NDArray[np.int8], label: Label | None, codes: npt.NDArray[np.int16], attributes: Sequence[Sensitive]
 ) -> list[str]:
     """How many nodes have no label or no group, in words."""
+    unlabelled = 0 if label is None else int((labels == UNKNOWN).sum())
+    unknown = (codes == UNKNOWN).sum(axis=0).tolist()
+    return unknown_in_words(unlabelled, {each.column: n for each, n in zip(attributes, unknown, strict=True)})
+
+
+def unknown_in_words(unlabelled: int, unknown: Mapping[str, int]) -> list[str]:
+    """The same from the numbers of nodes without a label, and without a value of each sensitive column."""
     notes = []
-    if label is not None and (count := int((labels == UNKNOWN).sum())):
-        notes.append(f"{count:,} nodes have no label: they are propagated, but in no loss and no metric")
-    for attribute, values in zip(attributes, codes.T, strict=True):
-        if count := int((values == UNKNOWN).sum()):
-            which = f"value of '{attribute.column}'" if len(attributes) > 1 else "sensitive value"
-            notes.append(f"{count:,} nodes have no {which}: they are left out of group metrics")
+    if unlabelled:
+        notes.append(f"{unlabelled:,} nodes have no label: they are propagated, but in no loss and no metric")
+    for column, count in unknown.items():
+        which = f"value of '{column}'" if len(unknown) > 1 else "sensitive value"
+        notes += [f"{count:,} nodes have no {which}: they are left out of group metrics"] if count else []
     return notes
 
 
@@ -242,11 +269,7 @@ def apply_sensitive(reader: ColumnReader, sensitive: Sensitive | None) -> npt.ND
         return np.full(len(reader.table), UNKNOWN, dtype=np.int16)
     empty = "" if sensitive.channels else "Correct them, or empty these cells: the group is then unknown."
     reader.report_new(sensitive.column, texts, sensitive.values, empty)
-    return _codes(texts, sensitive)
-
-
-def _codes(texts: pl.Series, sensitive: Sensitive) -> npt.NDArray[np.int16]:
-    return places(texts, sensitive.values).cast(pl.Int16).fill_null(UNKNOWN).to_numpy()
+    return codes_in(texts, sensitive.values)
 
 
 def _texts_by_rule(reader: ColumnReader, rule: Label | Sensitive) -> pl.Series | None:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from fairview.attributes import each_and_together
 from fairview.data.adjacency import EdgeCounts
 from fairview.data.tables.recipe import Recipe
 from fairview.errors import InputError, option
@@ -77,7 +78,7 @@ def beyond_memory(
         recipe = recipe.model_copy(
             update={"directed": links.directed, "ends": links.ends, "edge_weight": reading.get("edge_weight")}
         )
-    channels, label, sensitive = recipe.features.channels, recipe.label, recipe.sensitive
+    channels, label = recipe.features.channels, recipe.label
     with stages.timed("write", len(rows)) as advance:
         chunks = _chunks(ids, rows, hops, groups, work, advance)
         return write_folder(
@@ -93,11 +94,7 @@ def beyond_memory(
             weighted=links.weighted,
             channels=channels,
             classes=label.classes if label else ("0", "1"),
-            groups=sensitive.groups if sensitive else (),
-            sensitive_name=sensitive.column if sensitive else "sensitive",
-            sensitive_channels=sensitive.channels if sensitive else (),
-            same_group=blocks.same,
-            known_groups=blocks.known,
+            same_and_known=blocks.same_and_known,
             recipe=recipe,
             inputs=inputs,
             notes=(*database.notes, *roles, *links.notes, *left_out, *filled, *counts, *values),
@@ -145,7 +142,7 @@ def _nodes(
     with stages.timed("nodes", ids.count) as advance:
         recipe: Recipe | None = reading.get("recipe")
         if recipe is not None:
-            rules = Rules(recipe.features.columns, recipe.label, recipe.sensitive)
+            rules = Rules(recipe.features.columns, recipe.label, recipe.attributes)
         else:
             table = database.table(ids, files.name)
             rules = decide_rules(table, lambda name: database.distinct(ids, name), reading, ids.column)
@@ -168,7 +165,9 @@ def _links(
     """Sorted blocks of links, made now or by an earlier process."""
     if (found := stages.result("links")) is not None:
         counts = EdgeCounts(**found["counts"])
-        blocks = Blocks(work, tuple(found["starts"]), tuple(found["sizes"]), counts, found["same"], found["known"])
+        blocks = Blocks(
+            work, tuple(found["starts"]), tuple(found["sizes"]), counts, tuple(map(tuple, found["same_and_known"]))
+        )
         return blocks, found["left_out"]
     histogram = Histogram(ids.count)
     with stages.timed("count links", links.count) as advance:
@@ -181,13 +180,13 @@ def _links(
         batches = links.batches(advance)
         partition(batches, work, nodes=ids.count, starts=starts, directed=links.directed, threads=threads)
     with stages.timed("sort links", len(starts) - 1) as advance:
-        codes = rows.codes if rows.recipe.sensitive is not None else None
+        codes = [each.codes for each in each_and_together(rows.attributes(slice(None)))]
         blocks = build_blocks(
             work, nodes=ids.count, starts=starts, given=links.known, self_loops=links.self_loops, names=ids.name,
             directed=links.directed, weighted=links.weighted, codes=codes, threads=threads, done=advance,
         )  # fmt: skip
     document = {"starts": starts, "sizes": blocks.sizes, "counts": asdict(blocks.counts), "left_out": links.left_out}
-    stages.finish("links", document | {"same": blocks.same, "known": blocks.known})
+    stages.finish("links", document | {"same_and_known": blocks.same_and_known})
     return blocks, links.left_out
 
 
@@ -273,7 +272,7 @@ def _chunks(ids: NodeIds, rows: NodeRows, hops: int, groups: list[slice], work: 
         yield Chunk(
             ids=texts,
             labels=rows.labels[place] if rows.recipe.label is not None else None,
-            sensitive=rows.codes[place] if rows.recipe.sensitive is not None else None,
+            attributes=rows.attributes(place),
             splits={name: mask[place] for name, mask in rows.masks.items()},
             by_hop=by_hop,
         )

@@ -10,7 +10,7 @@ duplicates and one-way links apart, so that the counts are those of `Adjacency.f
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -44,8 +44,7 @@ class Blocks:
     starts: tuple[int, ...]
     sizes: tuple[int, ...]  # pairs of each block
     counts: EdgeCounts
-    same: int
-    known: int
+    same_and_known: tuple[tuple[int, int], ...]  # pairs that join the same group, and known groups, by attribute
 
     def load(self, number: int) -> tuple[Ints, npt.NDArray[np.int32], npt.NDArray[np.float32] | None]:
         """Row pointers, columns and weights of a block."""
@@ -129,14 +128,14 @@ def build_blocks(
     self_loops: int,
     directed: bool,
     weighted: bool,
-    codes: npt.NDArray[np.int16] | None,
+    codes: Sequence[npt.NDArray[np.int16]],
     names: Callable[[int], str],
     threads: int,
     done: Callable[[int], None],
 ) -> Blocks:
     """Sort each block, remove duplicates, and write it as compressed sparse rows."""
 
-    def build(number: int) -> tuple[int, int, int, int, int, int]:
+    def build(number: int) -> tuple[tuple[int, int, int, int], npt.NDArray[np.int64]]:
         block = _read(folder, number, weighted)
         if weighted:
             pairs, weights, parallel, unique, weightless = _weighted(*block, nodes, directed, names)
@@ -152,13 +151,14 @@ def build_blocks(
             _save(f"{stem}.weights.bin", weights)
         for name in ("keys", "values"):
             (folder / f"{name}-{number:05}.bin").unlink(missing_ok=True)
-        same, known = _same_group(codes, starts[number], indptr, indices)
+        same_and_known = np.array([_same_group(each, starts[number], indptr, indices) for each in codes])
         done(1)
-        return len(pairs), parallel, unique, weightless, same, known
+        return (len(pairs), parallel, unique, weightless), same_and_known.reshape(-1, 2)
 
     results = list(_in_order(build, range(len(starts) - 1), threads))
-    sizes = tuple(size for size, *_ in results)
-    parallel, unique, weightless, same, known = (sum(column) for column in list(zip(*results, strict=True))[1:])
+    sizes = tuple(size for (size, *_), _ in results)
+    _, parallel, unique, weightless = (sum(column) for column in zip(*(counted for counted, _ in results), strict=True))
+    same_and_known = sum(pairs for _, pairs in results)
     counts = EdgeCounts(
         given=given,
         self_loops=self_loops,
@@ -167,7 +167,7 @@ def build_blocks(
         one_direction=sum(sizes) - (unique - weightless),
         weighted=weighted,
     )
-    return Blocks(folder, starts, sizes, counts, same, known)
+    return Blocks(folder, starts, sizes, counts, tuple((same, known) for same, known in same_and_known.tolist()))
 
 
 def _read(folder: Path, number: int, weighted: bool) -> tuple[Ints, Reals | None]:
@@ -207,10 +207,8 @@ def _weighted(
 
 
 def _same_group(
-    codes: npt.NDArray[np.int16] | None, start: int, indptr: Ints, indices: npt.NDArray[np.int32]
+    codes: npt.NDArray[np.int16], start: int, indptr: Ints, indices: npt.NDArray[np.int32]
 ) -> tuple[int, int]:
-    if codes is None:
-        return 0, 0
     first = np.repeat(codes[start : start + len(indptr) - 1], np.diff(indptr))
     second = codes[indices]
     known = (first != UNKNOWN) & (second != UNKNOWN)

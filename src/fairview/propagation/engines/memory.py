@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from fairview.attributes import Attribute, each_and_together
 from fairview.data.graph import NodeGraph
 from fairview.data.tables.read import read_graph
 from fairview.propagation.folder import BATCH, PropagatedFacts
@@ -51,7 +52,6 @@ def in_memory(
 
 def graph_facts(graph: NodeGraph) -> dict[str, Any]:
     """What a manifest says of a graph."""
-    same, known = graph.adjacency.same_group(graph.sensitive)
     return {
         "source": graph.provenance.source,
         "links": graph.num_edges,
@@ -59,14 +59,14 @@ def graph_facts(graph: NodeGraph) -> dict[str, Any]:
         "weighted": graph.adjacency.weighted,
         "channels": graph.channels,
         "classes": graph.classes,
-        "groups": graph.groups,
-        "sensitive_name": graph.sensitive_name,
-        "sensitive_channels": graph.sensitive_channels,
-        "same_group": same,
-        "known_groups": known,
+        "same_and_known": [graph.adjacency.same_group(each) for each in each_and_together(_attributes(graph))],
         "recipe": graph.recipe,
         "notes": graph.provenance.notes,
     }
+
+
+def _attributes(graph: NodeGraph) -> tuple[Attribute, ...]:
+    return graph.attributes if graph.groups else ()
 
 
 def _chunks(graph: NodeGraph, by_hop: list[Any], advance: Any) -> Iterator[Chunk]:
@@ -76,7 +76,7 @@ def _chunks(graph: NodeGraph, by_hop: list[Any], advance: Any) -> Iterator[Chunk
         yield Chunk(
             ids=ids[rows],
             labels=graph.labels[rows] if graph.labelled.any() else None,
-            sensitive=graph.sensitive[rows] if graph.groups else None,
+            attributes=[each.at(rows) for each in _attributes(graph)],
             splits={name: mask[rows] for name, mask in graph.splits.items()},
             by_hop=[each[rows] for each in by_hop],
         )

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from fairview.attributes import Attribute
 from fairview.data.graph import SPLIT_NAMES
 from fairview.data.splits import drawn_split
 from fairview.data.tables.blank_cells import report_empty
@@ -23,14 +24,18 @@ from fairview.data.tables.cells import Table, require_columns
 from fairview.data.tables.columns import ColumnReader, Place
 from fairview.data.tables.features import choose_columns
 from fairview.data.tables.read import rows_to_fit, scaled
-from fairview.data.tables.recipe import Column, Features, Label, Matrix, Recipe, Sensitive, empty_cells, encode
+from fairview.data.tables.recipe import Column, Features, Label, Matrix, Recipe, Sensitive, empty_cells, encode, held_by
 from fairview.data.tables.roles import (
+    apply_attributes,
     apply_label,
-    apply_sensitive,
+    attributes_of,
+    read_attributes,
     read_label,
-    read_sensitive,
     read_split,
+    sensitive_columns,
+    sensitive_fields,
     unknown_notes,
+    views_of,
 )
 from fairview.data.tables.scaling import Scaling
 from fairview.errors import InputError, Problems, option, quoted
@@ -52,7 +57,7 @@ class Rules:
 
     columns: tuple[Column, ...]
     label: Label | None
-    sensitive: Sensitive | None
+    attributes: tuple[Sensitive, ...]
     notes: list[str] = field(default_factory=list)
     values: list[str] = field(default_factory=list)  # notes on values that were written differently
 
@@ -63,7 +68,7 @@ class NodeRows:
 
     Attributes:
         labels: 1, 0, -1 where unknown.
-        codes: of the groups, -1 where unknown.
+        codes: of the groups of each sensitive attribute, (n, attributes), -1 where unknown.
         masks: of the splits.
         encoded: file of the encoded columns before scaling, (n, width) float64, NaN where a cell is empty.
         recipe: without direction and ends of links.
@@ -79,6 +84,10 @@ class NodeRows:
     def __len__(self) -> int:
         return len(self.labels)
 
+    def attributes(self, rows: slice) -> list[Attribute]:
+        """The sensitive attributes of some nodes."""
+        return attributes_of(self.codes[rows], self.recipe.attributes)
+
     def features(self, rows: slice) -> Matrix:
         """X of some nodes: filled, scaled, rounded to float32."""
         width = sum(column.width for column in self.recipe.features.columns)
@@ -91,7 +100,8 @@ class NodeRows:
 
 def decide_rules(table: Table, values: Values, reading: dict[str, Any], id_column: str | None) -> Rules:
     """Label, groups and feature columns, from the columns' names and the distinct values of those with few."""
-    wanted = [reading.get("label"), reading.get("sensitive"), reading.get("split"), *(reading.get("categorical") or ())]
+    held = sensitive_columns(reading.get("sensitive"))
+    wanted = [reading.get("label"), *held, reading.get("split"), *(reading.get("categorical") or ())]
     known = [name for name in dict.fromkeys(wanted) if name is not None and name in table.columns]
     distinct = {name: values(name) for name in known}
     height = max([len(each) for each in distinct.values()], default=0)
@@ -110,7 +120,7 @@ def decide_rules(table: Table, values: Values, reading: dict[str, Any], id_colum
     _, label_rule = read_label(
         reader, label, reading.get("positive"), reading.get("classes"), reading.get("unlabelled") or (), notes
     )
-    _, group_rule = read_sensitive(reader, reading.get("sensitive"), reading.get("groups"))
+    _, group_rules = read_attributes(reader, held, reading.get("groups"))
     columns = choose_columns(
         reader,
         features=reading.get("features"),
@@ -119,16 +129,17 @@ def decide_rules(table: Table, values: Values, reading: dict[str, Any], id_colum
         roles=[
             ("id", id_column),
             ("label", label),
-            ("sensitive attribute", reading.get("sensitive")),
+            *(("sensitive attribute", name) for name in held),
             ("split", split),
         ],
-        sensitive=[] if group_rule is None else [group_rule],
+        sensitive=group_rules,
         sensitive_as_feature=bool(reading.get("sensitive_as_feature")),
     )
     require_columns(table, reading.get("unscaled") or (), problems)
     read_split(reader, split)
     problems.raise_if_any()
-    return Rules(columns, label_rule, group_rule, notes, list(reader.notes.values()))
+    views_of(group_rules)  # are the groups too many together?
+    return Rules(columns, label_rule, group_rules, notes, list(reader.notes.values()))
 
 
 def read_rows(
@@ -143,7 +154,8 @@ def read_rows(
     done: Callable[[int], None],
 ) -> NodeRows:
     """Read the table once, by the rules, and make the recipe."""
-    labels, codes = np.full(nodes, UNKNOWN, dtype=np.int8), np.full(nodes, UNKNOWN, dtype=np.int16)
+    labels = np.full(nodes, UNKNOWN, dtype=np.int8)
+    codes = np.full((nodes, len(rules.attributes)), UNKNOWN, dtype=np.int16)
     split_column, missing = reading.get("split"), reading.get("missing", "error")
     recipe: Recipe | None = reading.get("recipe")
     masks = {part: np.zeros(nodes, dtype=np.bool_) for part in SPLIT_NAMES} if split_column else {}
@@ -161,7 +173,7 @@ def read_rows(
                 by_recipe=recipe is not None,
             )
             labels[start:end] = apply_label(reader, rules.label)
-            codes[start:end] = apply_sensitive(reader, rules.sensitive)
+            codes[start:end] = apply_attributes(reader, rules.attributes)
             for part, mask in read_split(reader, split_column).items():
                 masks[part][start:end] = mask
             encoded = encode(rules.columns, reader)
@@ -171,26 +183,21 @@ def read_rows(
             append(stream, encoded)
             start = end
             done(frame.height)
-    attributes = [] if rules.sensitive is None else [rules.sensitive]
-    told = codes[:, None][:, : len(attributes)]
-    unknown = unknown_notes(labels, rules.label, told, attributes) if recipe is None else []
+    unknown = unknown_notes(labels, rules.label, codes, rules.attributes) if recipe is None else []
     about_roles = rules.notes + unknown
     notes: list[str] = []
-    groups = rules.sensitive.groups if rules.sensitive else ()
     if (seed := reading.get("split_seed")) is not None:
-        masks = dict(drawn_split(labels, codes, groups, seed=seed))
+        together = sensitive_fields(codes, rules.attributes)
+        masks = dict(drawn_split(labels, together["sensitive"], together["groups"], seed=seed))
         notes.append(f"split drawn with seed {seed}: half train, a quarter val, a quarter test, stratified")
     if recipe is None:
         fitted, filled = _fit(path, rules.columns, masks, reading, nodes, name)
         notes = filled + notes
-        sensitive = rules.sensitive
-        if sensitive is not None:
-            sensitive = sensitive.model_copy(update={"channels": fitted.channels_of(sensitive.column)})
         recipe = Recipe(
             id=id_column,
             features=fitted,
             label=rules.label,
-            sensitive=sensitive,
+            **held_by(fitted, rules.attributes),
             missing_values=tuple(reading.get("missing_values") or ()),
         )
     return NodeRows(labels, codes, masks, path, recipe, (about_roles, notes, rules.values))

@@ -13,6 +13,7 @@ from fairview.leakage.sentences import (
     hidden_sentence,
     links_sentence,
     reasons,
+    reasons_of_all,
     rule_sentence,
     without_nodes,
 )
@@ -41,8 +42,9 @@ def graph_verdict(audit: AuditDocument) -> ReportVerdict:
     if hidden := hidden_sentence(document):
         sentences.append(hidden)
     sentences.append("No model was tested, so nothing is said about decisions.")
-    undefined = {f"{name}: {what}" if len(parts) > 1 else what: why for name, part in parts.items()
-               for what, why in reasons(part).items()}  # fmt: skip
+    undefined = reasons_of_all(parts)
+    undefined |= {f"{name}: {what}": why for name, part in parts.items() for what, why in reasons(part).items()
+                  if what not in undefined}  # fmt: skip
     warnings = [f"Undefined: {name}: {reason}." for name, reason in undefined.items()][:6]
     for leak in [row for row in audit.label_leaks if row.auc is not None][:6]:
         warnings.append(f"{leak.name} alone predicts the label with an AUC of {number(leak.auc)}: is it a copy of it?")
@@ -51,10 +53,11 @@ def graph_verdict(audit: AuditDocument) -> ReportVerdict:
             warnings.append(f"{plural(unknown, 'node')} of unknown {name if len(parts) > 1 else 'group'}.")
     if empty := without_nodes(document):
         warnings.append(f"{plural(len(empty), 'combination')} of groups without nodes: {listed(empty, 40)}.")
+    said = tuple(sentence for sentence in dict.fromkeys(sentences) if sentence != leads[worst].text)
     status = _STATUS.get(leads[worst].kind, "unsure")
     if status == "good" and any(column.readable for column in audit.hidden):
         status = "unsure"
-    return ReportVerdict(status, leads[worst].text, tuple(sentences), tuple(warnings), rule=rule_sentence(document))
+    return ReportVerdict(status, leads[worst].text, said, tuple(warnings), rule=rule_sentence(document))
 
 
 def worst_of(leads: Mapping[str, Headline]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from fairview.attributes import Attribute
 from fairview.data.graph import SPLIT_NAMES
 from fairview.data.tables.cells import read_table
 from fairview.data.tables.edges import read_edge_table
@@ -126,7 +127,10 @@ def _chunks(rows: SparkHops, work: Path, hops: int, advance: Callable[[int], Non
         yield Chunk(
             ids=first["id"],
             labels=first["label"].to_numpy() if rows.labelled else None,
-            sensitive=first["code"].to_numpy() if rows.facts["groups"] else None,
+            attributes=[
+                Attribute(rule.column, first[f"code{place}"].to_numpy(), rule.groups, rule.channels)
+                for place, rule in enumerate(rows.facts["recipe"].attributes)
+            ],
             splits={
                 name: (first["split"] == name).fill_null(value=False).to_numpy() for name in SPLIT_NAMES
             } if rows.has_split else {},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,15 +30,13 @@ class Links:
     Attributes:
         pairs: source, target and weight; an undirected link is two of them.
         count: how many links there are, an undirected one once.
-        same: pairs of nodes of the same group.
-        known: pairs of nodes of known groups.
+        same_and_known: pairs of nodes of the same group, and of known groups, by the columns of the codes.
         notes: on what was dropped and merged.
     """
 
     pairs: Any
     count: int
-    same: int
-    known: int
+    same_and_known: tuple[tuple[int, int], ...]
     notes: tuple[str, ...]
 
 
@@ -69,7 +68,7 @@ def link_nodes(
         weight = F.col(f"weight_{way}").cast("float").cast("double") if edges.weighted else F.lit(1.0)
         ways[f"weight_{way}"] = F.when(F.col(way) > 0, weight)
     links = merged.withColumns(ways)
-    counts = links.agg(*_counted(directed=directed)).head().asDict()
+    counts = links.agg(*_counted(nodes.codes, directed=directed)).head().asDict()
     counts = {name: count or 0 for name, count in counts.items()}
     notes = list(edges.notes)
     if counts["unknown"]:
@@ -92,10 +91,11 @@ def link_nodes(
     )
     notes += became.notes(directed=directed)
     number = counts["pairs"] if directed else counts["pairs"] // 2
-    return Links(_pairs(links, directed=directed), number, counts["same"], counts["known"], tuple(notes))
+    same_and_known = tuple((counts[f"same_{code}"], counts[f"known_{code}"]) for code in nodes.codes)
+    return Links(_pairs(links, directed=directed), number, same_and_known, tuple(notes))
 
 
-def _counted(*, directed: bool) -> list[Any]:
+def _counted(codes: Sequence[str], *, directed: bool) -> list[Any]:
     """How many edges became what, in one pass over the merged links."""
     real = F.expr(_REAL)
     edges = F.col("forth") + F.col("back")
@@ -103,8 +103,6 @@ def _counted(*, directed: bool) -> list[Any]:
     heaviest = F.greatest(*weights)
     kept = [heaviest if not directed else weight for weight in weights]
     pairs = F.when(real, sum((_is(weight > 0) for weight in kept), F.lit(0)))
-    groups = F.col("code_low"), F.col("code_high")
-    known = (groups[0] >= 0) & (groups[1] >= 0)
     both = {
         "unknown": F.when(F.col("low") == _UNKNOWN, edges),
         "dropped": F.when(F.col("low") == _DROPPED, edges),
@@ -113,9 +111,11 @@ def _counted(*, directed: bool) -> list[Any]:
         "different": F.when(real, sum((_is(weight.isNotNull()) for weight in weights), F.lit(0))),
         "weightless": F.when(real, sum((_is(weight == 0) for weight in weights), F.lit(0))),
         "pairs": pairs,
-        "same": F.when(known & (groups[0] == groups[1]), pairs),
-        "known": F.when(known, pairs),
     }
+    for code in codes:
+        low, high = F.col(f"{code}_low"), F.col(f"{code}_high")
+        known = (low >= 0) & (high >= 0)
+        both |= {f"same_{code}": F.when(known & (low == high), pairs), f"known_{code}": F.when(known, pairs)}
     return [F.sum(value).alias(name) for name, value in both.items()]
 
 
@@ -128,12 +128,13 @@ def _merged(edges: Edges, nodes: Nodes) -> Any:
 
     Edges that are not kept are counted in rows of their own.
     """
-    known = nodes.frame.select("id", "number", "code")
+    known = nodes.frame.select("id", "number", *nodes.codes)
     ends = edges.frame
     both = ends.select(F.col("start").alias("id")).unionAll(ends.select(F.col("end").alias("id")))
     salted = hubs(both, "id")
     for end, other, name in (("start", "end", "source"), ("end", "start", "target")):
-        one = known.select(F.col("id").alias(end), F.col("number").alias(name), F.col("code").alias(f"code_{name}"))
+        codes = (F.col(code).alias(f"{code}_{name}") for code in nodes.codes)
+        one = known.select(F.col("id").alias(end), F.col("number").alias(name), *codes)
         by_end = None if salted is None else salted.withColumnRenamed("id", end)
         ends = salted_join(ends, one, end, by_end, spread=other, how="left")
     source, target = F.col("source"), F.col("target")
@@ -141,14 +142,18 @@ def _merged(edges: Edges, nodes: Nodes) -> Any:
         F.greatest(source, target) >= nodes.count, _DROPPED
     )
     forth = apart.isNotNull() | (source <= target)
+    groups = {}
+    for code in nodes.codes:
+        first, second = F.col(f"{code}_source"), F.col(f"{code}_target")
+        groups[f"{code}_low"] = F.when(forth, first).otherwise(second)
+        groups[f"{code}_high"] = F.when(forth, second).otherwise(first)
     return (
         ends.withColumns(
             {
                 "low": F.coalesce(apart, F.least(source, target)),
                 "high": F.coalesce(apart, F.greatest(source, target)),
-                "code_low": F.when(forth, F.col("code_source")).otherwise(F.col("code_target")),
-                "code_high": F.when(forth, F.col("code_target")).otherwise(F.col("code_source")),
                 "leads_forth": forth,
+                **groups,
             }
         )
         .groupBy("low", "high")
@@ -157,8 +162,7 @@ def _merged(edges: Edges, nodes: Nodes) -> Any:
             F.count_if(~F.col("leads_forth")).alias("back"),
             F.sum(F.when(F.col("leads_forth"), F.col("weight"))).alias("weight_forth"),
             F.sum(F.when(~F.col("leads_forth"), F.col("weight"))).alias("weight_back"),
-            F.max("code_low").alias("code_low"),
-            F.max("code_high").alias("code_high"),
+            *(F.max(name).alias(name) for name in groups),
         )
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,14 @@ from fairview.data.splits import split_from_column
 from fairview.data.tables.cells import require_columns
 from fairview.data.tables.features import choose_columns
 from fairview.data.tables.recipe import Column, Label, Sensitive, encode, indicator
-from fairview.data.tables.roles import apply_label, apply_sensitive, read_label, read_sensitive, unknown_notes
+from fairview.data.tables.roles import (
+    apply_attributes,
+    apply_label,
+    read_attributes,
+    read_label,
+    sensitive_columns,
+    unknown_in_words,
+)
 from fairview.errors import InputError, Problems, embed
 from fairview.groups import UNKNOWN
 from fairview.propagation.engines.spark.ids import Ids
@@ -27,7 +34,7 @@ class NodeRules:
         ids: of it.
         columns: that become channels.
         label: the rule of the labels.
-        sensitive: the rule of the groups.
+        attributes: the rule of each sensitive column.
         plan: for the workers.
         labelled: how many nodes have a label.
         notes: on labels and groups.
@@ -37,7 +44,7 @@ class NodeRules:
     ids: Ids
     columns: tuple[Column, ...]
     label: Label | None
-    sensitive: Sensitive | None
+    attributes: tuple[Sensitive, ...]
     plan: Plan
     labelled: int
     notes: tuple[str, ...]
@@ -52,26 +59,28 @@ def decide(table: SparkTable, ids: Ids, settings: Mapping[str, Any], problems: P
     reader = profile.reader(problems, by_recipe=recipe is not None)
     notes: list[str] = []
     if recipe is not None:
-        label, sensitive, missing = recipe.label, recipe.sensitive, recipe.features.missing
+        label, attributes, missing = recipe.label, recipe.attributes, recipe.features.missing
         there = require_columns(table.empty, [column.name for column in recipe.features.columns], problems)
         columns = recipe.features.columns if there else ()
-        labels, codes = apply_label(reader, label), apply_sensitive(reader, sensitive)
+        labels, codes = apply_label(reader, label), apply_attributes(reader, attributes)
     else:
         missing = settings["missing"]
         labels, label = read_label(
             reader, settings["label"], settings["positive"], settings["classes"], settings["unlabelled"], notes
         )
-        codes, sensitive = read_sensitive(reader, settings["sensitive"], settings["groups"])
-        for text, (rule, values) in _unknown(label, labels, sensitive, codes):
-            notes.append(_recounted(text, profile.count(rule.column, values == UNKNOWN)))
+        held = sensitive_columns(settings["sensitive"])
+        codes, attributes = read_attributes(reader, held, settings["groups"])
+        unlabelled = 0 if label is None else profile.count(label.column, labels == UNKNOWN)
+        unknown = zip(attributes, codes.T == UNKNOWN, strict=True)
+        notes += unknown_in_words(unlabelled, {rule.column: profile.count(rule.column, who) for rule, who in unknown})
         columns = choose_columns(
             reader,
             features=settings["features"],
             drop=settings["drop"],
             categorical=settings["categorical"],
-            roles=[("id", ids.column), ("label", settings["label"]), ("sensitive attribute", settings["sensitive"]),
-                   ("split", settings["split"])],
-            sensitive=[] if sensitive is None else [sensitive],
+            roles=[("id", ids.column), ("label", settings["label"]),
+                   *(("sensitive attribute", name) for name in held), ("split", settings["split"])],
+            sensitive=attributes,
             sensitive_as_feature=settings["sensitive_as_feature"],
         )  # fmt: skip
         require_columns(table.empty, settings["unscaled"], problems)
@@ -85,26 +94,27 @@ def decide(table: SparkTable, ids: Ids, settings: Mapping[str, Any], problems: P
         cells=cells,
         columns=tuple(column.model_dump_json() for column in columns),
         label=None if label is None else label.model_dump_json(),
-        sensitive=None if sensitive is None else sensitive.model_dump_json(),
+        attributes=tuple(rule.model_dump_json() for rule in attributes),
         split=settings["split"],
     )
-    return NodeRules(ids, columns, label, sensitive, plan, labelled, tuple(notes), tuple(reader.notes.values()))
+    return NodeRules(ids, columns, label, attributes, plan, labelled, tuple(notes), tuple(reader.notes.values()))
 
 
 def _cells(table: SparkTable, ids: Ids, settings: Mapping[str, Any]) -> Cells:
     """Which columns are read, and how: texts where values count, numbers elsewhere."""
     recipe, split = settings["recipe"], settings["split"]
     if recipe is not None:
-        rules = [rule.column for rule in (recipe.label, recipe.sensitive) if rule is not None]
+        rules = [rule.column for rule in (recipe.label, *recipe.attributes) if rule is not None]
         numeric = [column.name for column in recipe.features.columns if column.kind == "numeric"]
         texts = [*rules, split, *(column.name for column in recipe.features.columns if column.name not in numeric)]
         missing_values = recipe.missing_values
     else:
-        texts = [settings["label"], settings["sensitive"], split, *settings["categorical"]]
+        held = sensitive_columns(settings["sensitive"])
+        texts = [settings["label"], *held, split, *settings["categorical"]]
         left_out = {ids.column, *texts, *settings["drop"]}
         wanted = table.columns if settings["features"] is None else settings["features"]
         numeric = [name for name in wanted if name not in left_out]
-        numeric += [settings["sensitive"]] if settings["sensitive_as_feature"] else []
+        numeric += held if settings["sensitive_as_feature"] else []
         missing_values = tuple(settings["missing_values"])
     there = [name for name in table.columns if name in {*texts, *numeric}]
     return Cells(
@@ -113,19 +123,6 @@ def _cells(table: SparkTable, ids: Ids, settings: Mapping[str, Any]) -> Cells:
         numbers=tuple(name for name in there if name in numeric),
         missing_values=missing_values,
     )
-
-
-def _unknown(label: Label | None, labels: Any, sensitive: Sensitive | None, codes: Any) -> Iterator[Any]:
-    """The notes on values that are not known, each with its rule and the values of the small table."""
-    for text in unknown_notes(labels, label, codes[:, None][:, :0], ()):
-        yield text, (label, labels)
-    for text in unknown_notes(labels, None, codes[:, None], (sensitive,)) if sensitive is not None else ():
-        yield text, (sensitive, codes)
-
-
-def _recounted(note: str, count: int) -> str:
-    """A note that begins with a count of rows of the small table: how many nodes they are."""
-    return f"{count:,}{note[note.index(' ') :]}"
 
 
 def _check_split(profile: Profile, reader: ProfiledReader, column: str | None) -> None:

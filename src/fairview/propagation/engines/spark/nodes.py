@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
@@ -14,8 +14,10 @@ from pyspark.sql import functions as F  # noqa: N812
 from fairview.data.splits import drawn_split
 from fairview.data.tables.columns import LARGEST
 from fairview.data.tables.recipe import Column, Features
+from fairview.data.tables.roles import views_of
 from fairview.data.tables.scaling import Scaling
 from fairview.errors import InputError, option, quoted
+from fairview.groups import UNKNOWN
 from fairview.propagation.engines.spark import on_workers
 from fairview.propagation.engines.spark.checkpoints import Checkpoints
 from fairview.propagation.engines.spark.node_rules import NodeRules
@@ -31,13 +33,15 @@ class Nodes:
     """The nodes, each with its number.
 
     Attributes:
-        frame: number, id, label, code, split, gap and the encoded channels x0, x1, ...; nodes that are dropped for
+        frame: number, id, label, codes, split, gap and the encoded channels x0, x1, ...; nodes that are dropped for
             their empty cells have the numbers from `count` on.
+        codes: the columns of the codes: of each sensitive attribute and, of several, last of all together.
         count: how many stay.
         given: how many rows there were.
     """
 
     frame: Any
+    codes: tuple[str, ...]
     count: int
     given: int
 
@@ -66,22 +70,22 @@ def number_nodes(table: SparkTable, rules: NodeRules, checkpoints: Checkpoints, 
     first = F.element_at(F.array(*map(F.lit, starts)), piece + 1)
     frame = rows.withColumn("number", (first + place).cast("long")).drop(_AT)
     dropped = rows.filter("gap").count() if drop_gaps else 0
-    return Nodes(frame, rules.ids.count - dropped, rules.ids.count)
+    return Nodes(frame, rules.plan.codes, rules.ids.count - dropped, rules.ids.count)
 
 
 def draw_split(nodes: Nodes, rules: NodeRules, seed: int) -> Nodes:
     """A stratified split, drawn by the process that drives the work: labels and groups of all nodes go there."""
-    columns = nodes.kept.select("number", "label", "code").toArrow()
+    columns = nodes.kept.select("number", "label", *nodes.codes[-1:]).toArrow()
     known = pl.DataFrame(pl.from_arrow(columns)).sort("number")
-    groups = rules.sensitive.groups if rules.sensitive else ()
-    parts = np.full(known.height, None, dtype=object)
-    masks = drawn_split(known["label"].to_numpy(), known["code"].to_numpy(), groups, seed=seed)
-    for name, mask in masks.items():
-        parts[mask] = name
-    drawn = pl.DataFrame({"number": known["number"], "split": pl.Series(parts, dtype=pl.String)})
-    spark = nodes.frame.sparkSession
-    split = spark.createDataFrame(drawn.filter(pl.col("split").is_not_null()).to_arrow().cast(_split_schema()))
-    return Nodes(nodes.frame.drop("split").join(split, "number", "left"), nodes.count, nodes.given)
+    groups: tuple[str, ...] = ()
+    codes = np.full(known.height, UNKNOWN, dtype=np.int16)
+    if nodes.codes:
+        groups, codes = views_of(rules.attributes)[-1].groups, known[nodes.codes[-1]].to_numpy()
+    masks = drawn_split(known["label"].to_numpy(), codes, groups, seed=seed)
+    numbers = known.select("number")
+    drawn = [numbers.filter(pl.Series(mask)).with_columns(split=pl.lit(name)) for name, mask in masks.items()]
+    split = nodes.frame.sparkSession.createDataFrame(pl.concat(drawn).to_arrow().cast(_split_schema()))
+    return replace(nodes, frame=nodes.frame.drop("split").join(split, "number", "left"))
 
 
 def _split_schema() -> Any:

@@ -16,12 +16,13 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from fairview.attributes import each_and_together
 from fairview.data.graph import SPLIT_NAMES
 from fairview.data.splits import split_from_column
 from fairview.data.tables.cells import Table
 from fairview.data.tables.columns import LARGEST, ColumnReader, Place, as_texts
 from fairview.data.tables.recipe import Column, Label, Sensitive, encode
-from fairview.data.tables.roles import apply_label, apply_sensitive
+from fairview.data.tables.roles import apply_attributes, apply_label, attributes_of
 from fairview.data.tables.texts import TRUTH
 from fairview.errors import Problems
 
@@ -167,31 +168,39 @@ class Plan:
     cells: Cells
     columns: tuple[str, ...]  # each feature column, as JSON
     label: str | None
-    sensitive: str | None
+    attributes: tuple[str, ...]  # the rule of each sensitive column, as JSON
     split: str | None
 
     @property
     def schema(self) -> str:
-        """Of the rows that leave: id, label, code of the group, split, and each channel, empty where it is missing."""
+        """Of the rows that leave: id, label, codes of groups, split, and each channel, empty where it is missing."""
         channels = sum(Column.model_validate_json(column).width for column in self.columns)
         listed = ", ".join(f"x{place} double" for place in range(channels))
-        return f"id string, label byte, code short, split string, gap boolean{', ' if channels else ''}{listed}"
+        codes = "".join(f"{name} short, " for name in self.codes)
+        return f"id string, label byte, {codes}split string, gap boolean{', ' if channels else ''}{listed}"
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The columns of the codes: of each sensitive attribute and, of several, last of all together."""
+        views = len(self.attributes) + (len(self.attributes) > 1)
+        return tuple(f"code{place}" for place in range(views))
 
 
 def encoded(batches: Iterable[pa.RecordBatch], *, plan: Plan) -> Iterator[pa.RecordBatch]:
     """Labels, groups, splits and channels, before anything is filled or scaled."""
     columns = tuple(Column.model_validate_json(column) for column in plan.columns)
     label = None if plan.label is None else Label.model_validate_json(plan.label)
-    sensitive = None if plan.sensitive is None else Sensitive.model_validate_json(plan.sensitive)
+    rules = [Sensitive.model_validate_json(rule) for rule in plan.attributes]
     schema = plan.schema
     for batch in batches:
         ids, reader = plan.cells.reader(batch)
         numbers = encode(columns, reader)
+        views = each_and_together(attributes_of(apply_attributes(reader, rules), rules))
         rows = pl.DataFrame(
             {
                 "id": ids,
                 "label": apply_label(reader, label),
-                "code": apply_sensitive(reader, sensitive),
+                **{name: each.codes for name, each in zip(plan.codes, views, strict=True)},
                 "split": _splits(reader, plan.split),
                 "gap": np.isnan(numbers).any(axis=1),
             }

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import functions as F  # noqa: N812
 
+from fairview.attributes import group_columns
 from fairview.data.tables.arguments import check_settings
 from fairview.data.tables.edges import has_header
 from fairview.data.tables.links import direction
 from fairview.data.tables.read import constant_note, read_graph
-from fairview.data.tables.recipe import Recipe
+from fairview.data.tables.recipe import Recipe, held_by
+from fairview.data.tables.roles import views_of
 from fairview.errors import InputError, Problems
 from fairview.log import note
 from fairview.propagation.engines.spark.checkpoints import Checkpoints
@@ -34,7 +36,7 @@ class SparkHops:
     """The features of each node after 0 to L hops.
 
     Attributes:
-        hops: a DataFrame for each: number, slice, x0, x1, ...; the first has id, label, code and split, too.
+        hops: a DataFrame for each: number, slice, x0, x1, ...; the first has id, label, the codes and split, too.
         nodes: how many.
         labelled: how many have a label.
         has_split: whether there is a split.
@@ -104,7 +106,7 @@ def propagate_tables(
         note(text)
     width = len(fitted.features.channels)
     with stages.timed("propagate", max(hops, 1)) as advance:
-        first = numbered.kept.select("number", "id", "label", "code", "split", *scaled(fitted.features))
+        first = numbered.kept.select("number", "id", "label", *numbered.codes, "split", *scaled(fitted.features))
         by_hop = [checkpoints.kept("hop-0", lambda: in_slices(with_factor(first, links.pairs, operator)), by="slice")]
         salted = hubs(links.pairs, "source") if hops else None
         for hop in range(1, hops + 1):
@@ -118,7 +120,7 @@ def propagate_tables(
             )
             advance(1)
     facts = _facts(nodes, edges, rules, given, fitted, settings, directed=directed)
-    facts |= {"links": links.count, "same_group": links.same, "known_groups": links.known, "notes": tuple(said)}
+    facts |= {"links": links.count, "same_and_known": links.same_and_known, "notes": tuple(said)}
     has_split = settings["split"] is not None or settings["split_seed"] is not None
     return SparkHops(tuple(by_hop), numbered.count, rules.labelled, has_split, facts)
 
@@ -158,6 +160,7 @@ def _decided(
     problems.raise_if_any()
     if rules is None or given is None:
         raise InputError("nodes: no table.")
+    views_of(rules.attributes)  # are the groups too many together?
     return rules, given
 
 
@@ -171,16 +174,13 @@ def _facts(
     *,
     directed: bool,
 ) -> dict[str, Any]:
-    recipe, sensitive = settings["recipe"], rules.sensitive
+    recipe = settings["recipe"]
     if recipe is None:
-        if sensitive is not None:
-            channels = fitted.features.channels_of(sensitive.column)
-            sensitive = sensitive.model_copy(update={"channels": channels})
         recipe = Recipe(
             id=rules.ids.column,
             features=fitted.features,
             label=rules.label,
-            sensitive=sensitive,
+            **held_by(fitted.features, rules.attributes),
             missing_values=rules.plan.cells.missing_values,
             directed=directed,
             ends=given.ends if has_header(edges.empty) else None,
@@ -192,15 +192,12 @@ def _facts(
         "weighted": given.weighted,
         "channels": fitted.features.channels,
         "classes": rules.label.classes if rules.label else ("0", "1"),
-        "groups": sensitive.groups if sensitive else (),
-        "sensitive_name": sensitive.column if sensitive else "sensitive",
-        "sensitive_channels": recipe.sensitive.channels if recipe.sensitive else (),
         "recipe": recipe,
     }
 
 
 def as_frame(rows: SparkHops, metadata: Mapping[str, Any]) -> Any:
-    """One DataFrame: id, label, sensitive, split, and a column CHANNEL@HOP for each channel and hop.
+    """One DataFrame: id, label, the groups of each attribute, split, and CHANNEL@HOP for each channel and hop.
 
     Args:
         rows: the hops.
@@ -208,22 +205,30 @@ def as_frame(rows: SparkHops, metadata: Mapping[str, Any]) -> Any:
     """
     from fairview.propagation.blocks import column_name
 
-    groups, channels = rows.facts["groups"], rows.facts["channels"]
-    name = F.lit(None).cast("string")
-    for code, group in enumerate(groups):
-        name = F.when(F.col("code") == code, F.lit(group)).otherwise(name)
+    channels, attributes = rows.facts["channels"], rows.facts["recipe"].attributes
+    groups = [_group(f"code{place}", rule.groups) for place, rule in enumerate(attributes)] or [_group("", ())]
+    named = group_columns([rule.column for rule in attributes]) or group_columns(["sensitive"])
+    codes = [f"code{place}" for place in range(len(attributes))]
     columns = [
         F.col("id").alias("id", metadata=dict(metadata)),
         F.when(F.col("label") >= 0, F.col("label")).alias("label"),
-        name.alias("sensitive"),
+        *(group.alias(name) for name, group in zip(named, groups, strict=True)),
         F.col("split"),
     ]
     joined = None
     for hop, frame in enumerate(rows.hops):
-        named = [F.col(f"x{place}").cast("float").alias(f"h{hop}x{place}") for place in range(len(channels))]
-        part = frame.select("number", *(["id", "label", "code", "split"] if hop == 0 else []), *named)
+        values = [F.col(f"x{place}").cast("float").alias(f"h{hop}x{place}") for place in range(len(channels))]
+        part = frame.select("number", *(["id", "label", *codes, "split"] if hop == 0 else []), *values)
         joined = part if joined is None else joined.join(part, "number")
         columns += [F.col(f"h{hop}x{place}").alias(column_name(c, hop)) for place, c in enumerate(channels)]
     if joined is None:
         raise InputError("hops: none.")
     return joined.select(*columns)
+
+
+def _group(code: str, groups: Sequence[str]) -> Any:
+    """The name of the group that a column of codes tells, null where it is not known."""
+    name = F.lit(None).cast("string")
+    for place, group in enumerate(groups):
+        name = F.when(F.col(code) == place, F.lit(group)).otherwise(name)
+    return name
