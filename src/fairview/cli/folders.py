@@ -118,7 +118,8 @@ def predict_folder(
     """Score every node of a folder into one file, some nodes at a time; `further` are flags that don't go with it."""
     from fairview.methods.registry import needs_group
     from fairview.outputs import check_file
-    from fairview.propagation.folder import MANIFEST, open_propagated
+    from fairview.propagation.facts import MANIFEST
+    from fairview.propagation.folder import open_propagated
     from fairview.runs.score_file import write_scores
 
     if further:

@@ -21,7 +21,8 @@ from fairview.leakage.probe import PROBES, probe_auc, small_note, without_small
 from fairview.progress import track
 from fairview.propagation.blocks import column_name
 from fairview.propagation.correlation import Codes, GroupSums, codes_without_gaps
-from fairview.propagation.folder import HeldAttribute, Propagated, PropagatedFacts
+from fairview.propagation.facts import HeldAttribute, PropagatedFacts
+from fairview.propagation.folder import Propagated
 from fairview.propagation.operators import Operator
 from fairview.undefined import Metric, Undefined
 

@@ -52,9 +52,18 @@ def evaluate(
 
 @isolated()
 def evaluate_scores(
-    scores: npt.ArrayLike, graph: NodeGraph, *, split: str = "test", intervals: bool = False, threshold: float = 0.5
+    scores: npt.ArrayLike,
+    graph: NodeGraph,
+    *,
+    split: str = "test",
+    intervals: bool = False,
+    without_auc: bool = False,
+    threshold: float = 0.5,
 ) -> Evaluation:
-    """The same for scores of your own, one per node of the graph; above `threshold` counts as positive."""
+    """The same for scores of your own, one per node of the graph; above `threshold` counts as positive.
+
+    The interval of the AUC takes long with many nodes: `without_auc` leaves it out.
+    """
     require_graph(graph, "evaluate_scores")
     if split != "all":
         graph, _ = with_default_split(graph)
@@ -64,4 +73,4 @@ def evaluate_scores(
     rows = graph.split(split) & graph.labelled
     attributes = [attribute.at(rows) for attribute in graph.attributes]
     evaluator = Evaluator.of_attributes(graph.labels[rows], attributes, threshold=threshold)
-    return evaluator(values[rows], intervals=intervals)
+    return evaluator(values[rows], intervals=intervals, without_auc=without_auc)

@@ -22,7 +22,7 @@ from fairview.data.tables.roles import views_of
 from fairview.groups import UNKNOWN
 from fairview.manifest import with_hashes
 from fairview.propagation.blocks import column_name
-from fairview.propagation.folder import MANIFEST, HeldAttribute, Moments, Part, PropagatedFacts
+from fairview.propagation.facts import MANIFEST, HeldAttribute, Moments, Part, PropagatedFacts
 
 Reals = npt.NDArray[np.float64]
 

@@ -20,7 +20,8 @@ from fairview.data.splits import DEFAULT_SEED, drawn_split, no_split_note, share
 from fairview.errors import InputError, did_you_mean, option
 from fairview.groups import UNKNOWN
 from fairview.progress import track
-from fairview.propagation.folder import Propagated, PropagatedFacts
+from fairview.propagation.facts import PropagatedFacts
+from fairview.propagation.folder import Propagated
 
 Rows = npt.NDArray[np.int64]
 

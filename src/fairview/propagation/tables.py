@@ -29,7 +29,8 @@ from fairview.optional import require
 from fairview.outputs import check_folder
 from fairview.propagation.engines.duckdb import beyond_memory
 from fairview.propagation.engines.memory import in_memory
-from fairview.propagation.folder import MANIFEST, Cost, Propagated, open_propagated
+from fairview.propagation.facts import MANIFEST
+from fairview.propagation.folder import Cost, Propagated, open_propagated
 from fairview.propagation.inputs import TableFiles, table_files
 from fairview.propagation.operators import OPERATORS, Operator
 from fairview.propagation.stages import Stages

@@ -16,7 +16,7 @@ from fairview.errors import InputError, option
 from fairview.isolation import isolated
 from fairview.locks import folder_lock
 from fairview.optional import require
-from fairview.propagation.folder import MANIFEST
+from fairview.propagation.facts import MANIFEST
 from fairview.propagation.operators import Operator
 from fairview.propagation.stages import Stages
 from fairview.propagation.tables import MOST_HOPS, WORK, Reading, as_operator, check_reading

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fairview.data.graph import NodeGraph
 from fairview.methods.evaluate import evaluate_scores
-from fairview.metrics.intervals import Interval, count_intervals
+from fairview.metrics.intervals import Interval
 from fairview.metrics.registry import METRICS
 from fairview.tuning.choice import Candidates, Choice
 from fairview.tuning.limits import Limit
@@ -115,10 +115,10 @@ def candidate_rows(
 
 
 def _metrics(scores: Array, threshold: float, graph: NodeGraph) -> dict[str, Any]:
-    evaluation = evaluate_scores(scores, graph, split="val", threshold=threshold)
-    intervals: Mapping[str, Any] = {
+    evaluation = evaluate_scores(scores, graph, split="val", intervals=True, without_auc=True, threshold=threshold)
+    intervals = {
         name: {"low": each.low, "high": each.high}
-        for name, each in count_intervals(evaluation.counts, evaluation.metrics, graph.groups).items()
+        for name, each in evaluation.intervals.items()
         if isinstance(each, Interval)
     }
     values = {name: number_or_none(evaluation[name]) for name in METRICS}

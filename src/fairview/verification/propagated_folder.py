@@ -13,7 +13,8 @@ from fairview.attributes import intersection
 from fairview.errors import in_one_line, quoted, some
 from fairview.progress import track
 from fairview.propagation.blocks import column_name
-from fairview.propagation.folder import MANIFEST, Moments, Propagated, open_propagated
+from fairview.propagation.facts import MANIFEST, Moments
+from fairview.propagation.folder import Propagated, open_propagated
 from fairview.propagation.folder_writing import RunningMoments
 from fairview.verification.findings import Findings
 

@@ -29,7 +29,8 @@ from fairview.propagation.engines.link_blocks import Blocks, Histogram, build_bl
 from fairview.propagation.engines.link_numbers import LinkNumbers
 from fairview.propagation.engines.node_ids import NodeIds
 from fairview.propagation.engines.node_rows import ROWS, NodeRows, Rules, decide_rules, read_rows
-from fairview.propagation.folder import BATCH, PropagatedFacts
+from fairview.propagation.facts import PropagatedFacts
+from fairview.propagation.folder import BATCH
 from fairview.propagation.folder_writing import Chunk, write_folder
 from fairview.propagation.inputs import TableFiles
 from fairview.propagation.operators import Operator

@@ -12,7 +12,8 @@ import polars as pl
 from fairview.attributes import Attribute, each_and_together
 from fairview.data.graph import NodeGraph
 from fairview.data.tables.read import read_graph
-from fairview.propagation.folder import BATCH, PropagatedFacts
+from fairview.propagation.facts import PropagatedFacts
+from fairview.propagation.folder import BATCH
 from fairview.propagation.folder_writing import Chunk, write_folder
 from fairview.propagation.one_hop import Values, one_hop
 from fairview.propagation.operators import Operator

@@ -18,7 +18,8 @@ from fairview.propagation.engines.spark.hops import SLICE
 from fairview.propagation.engines.spark.propagation import SparkHops, propagate_tables
 from fairview.propagation.engines.spark.session import case_sensitive, spark_session
 from fairview.propagation.engines.spark.spark_table import SparkTable
-from fairview.propagation.folder import BATCH, PropagatedFacts
+from fairview.propagation.facts import PropagatedFacts
+from fairview.propagation.folder import BATCH
 from fairview.propagation.folder_writing import Chunk, write_folder
 from fairview.propagation.inputs import TableFiles
 from fairview.propagation.operators import Operator
