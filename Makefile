@@ -46,10 +46,10 @@ lint: install  ## formatting, lint, types, and the direction of imports
 	$(BIN)/lint-imports
 
 test: lint browser java  ## linters, types and tests, in minutes
-	$(BIN)/pytest -m "not slow" --numprocesses auto
+	$(BIN)/pytest -m "not slow" --numprocesses auto --dist loadgroup
 
 test-all: lint browser java audit  ## also the long suites
-	$(BIN)/pytest --numprocesses auto
+	$(BIN)/pytest --numprocesses auto --dist loadgroup
 
 audit: install  ## known weaknesses of the pinned packages; says so if it was skipped for lack of a network
 	@$(BIN)/python -m release.audit

@@ -23,6 +23,14 @@ with warnings.catch_warnings():
 MASTER = "local[2]"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One process runs them all (`--dist loadgroup`): starting Spark takes longer than most of them."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
 @pytest.fixture(scope="session")
 def java() -> None:
     if shutil.which("java") is None:

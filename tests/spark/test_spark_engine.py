@@ -57,6 +57,7 @@ def test_a_table_with_every_awkwardness_is_read_alike(both_engines):
     assert "Age_missing" in memory.channels
 
 
+@pytest.mark.slow
 def test_nodes_with_gaps_are_dropped_with_their_edges(both_engines):
     nodes, edges = awkward()
     memory, _ = both_engines(
@@ -78,6 +79,7 @@ def test_several_attributes_are_read_alike(both_engines):
     assert [each.channels for each in memory.facts.attributes] == [("group",), ("sex",)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("directed", [False, True])
 def test_weights_and_whole_ids_are_read_alike(both_engines, directed):
     draw = np.random.default_rng(1)
@@ -120,7 +122,7 @@ def test_a_hub_of_a_million_links(both_engines):
     both_engines(*star(1_000_000), sensitive="s", hops=2)
 
 
-def dataset(name: str, tmp_path: Path) -> tuple[pl.DataFrame, pl.DataFrame, str, str]:
+def dataset(name: str, tmp_path: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
     """A known dataset as two tables."""
     graph = fv.load_dataset(name)
     features = {channel: graph.features[:, place] for place, channel in enumerate(graph.channels)}
@@ -130,6 +132,7 @@ def dataset(name: str, tmp_path: Path) -> tuple[pl.DataFrame, pl.DataFrame, str,
     return nodes, pl.DataFrame({"source": ids[links.sources], "target": ids[links.indices]})
 
 
+@pytest.mark.slow
 def test_german(both_engines, tmp_path):
     memory, _ = both_engines(*dataset("german", tmp_path), label="y", sensitive="s", split_seed=3)
     assert memory.facts.splits["train"]
