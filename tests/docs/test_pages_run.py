@@ -1,4 +1,4 @@
-"""Does the code on the pages work? Every block of README, tutorials and two guides is run, in an empty folder.
+"""Does the code on the pages work? Every block of README, tutorials and some guides is run, in an empty folder.
 
 ```python               run as it is; a page's blocks share their names
 ```python title="F"     written to the file F
@@ -25,7 +25,20 @@ from fairview.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 TUTORIALS = sorted(path for path in (ROOT / "docs" / "tutorials").glob("*.md") if path.name != "index.md")
-GUIDES = [ROOT / "docs" / "get-started" / "first-model.md", ROOT / "docs" / "predict-and-evaluate.md"]
+GUIDES = [
+    ROOT / "docs" / f"{name}.md"
+    for name in (
+        "get-started/first-model",
+        "explain",
+        "limits",
+        "link-kinds",
+        "misses",
+        "predict-and-evaluate",
+        "self-supervision",
+        "several-attributes",
+        "sign",
+    )
+]
 PAGES = [ROOT / "README.md", *GUIDES, *TUTORIALS]
 FENCE = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXIT_CODES = {"error:": 1, "refused:": 3}
