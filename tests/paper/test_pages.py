@@ -91,7 +91,7 @@ def test_results_page_says_it_in_plain_words(table3, make_row, make_document, tm
     assert "0 of 1 FairVGNN cells meet the paper's numbers" in page
     assert "| german GCN | fairvgnn | worse: SP gap +2.00 | 3 |" in page
     assert "reduces both gaps in 1 of 1 settings, compared with the plain model (lowest loss, as published)." in page
-    assert "every rival in 1 of 1 settings: german GCN" in page
+    assert "every baseline in 1 of 1 settings: german GCN" in page
     assert "| german GCN | vanilla | 50.1 | 50 | within 2 points |" in page
     assert "In none of its 1 cells is FairVGNN's balanced accuracy near" in page
     assert "Models that ignore the links have a higher AUC than FairVGNN's best" in page

@@ -54,7 +54,7 @@ def test_equal_gaps_are_not_smaller(said, make_row):
         "FairVGNN reduces both gaps in 0 of 1 settings, compared with the plain model (same selection rule). In 0 of "
         "them the difference exceeds the noise between seeds."
     ) in sentences
-    assert "Both gaps of FairVGNN are smaller than those of every rival in 0 of 1 settings." in sentences
+    assert "Both gaps are smaller than those of every baseline in 0 of 1 settings." in sentences
 
 
 def test_an_undefined_number_is_not_called_zero(said, make_row):

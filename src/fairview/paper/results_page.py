@@ -40,7 +40,7 @@ CHAPTERS = (
         "Do features leak through the graph?",
         ("fig1", "table1", "fig5"),
         {
-            "fig1-ab": "Figure 1 a-b on German: a plain model with one channel masked for each point, against that "
+            "fig1-ab": "Figure 1 a-b on German: each point is a plain model with one channel masked, against that "
             "channel's correlation with the sensitive attribute. The dashed line is the model with nothing masked.",
             "fig5": "Figure 5: correlation of the first channels with the sensitive attribute, as they are (hop 0) and "
             "after one to four hops of GCN's propagation.",
@@ -58,9 +58,9 @@ CHAPTERS = (
         "What does each part of FairVGNN do?",
         ("table4", "fig3"),
         {
-            "table4": "Table 4: what it adds to the gaps to leave out the masks (fm), the clamp (wc) or both, with all "
-            "other settings unchanged; whiskers are 95 % intervals of the difference over the runs. One that includes "
-            "zero decides nothing.",
+            "table4": "Table 4: what leaving out the masks (fm), the clamp (wc) or both adds to the gaps, all other "
+            "settings unchanged; whiskers are 95 % intervals of the difference over the runs. An interval that "
+            "includes zero is no evidence either way.",
             "fig3": "Figure 3: the same for discriminator and generator, beside FairVGNN without the clamp.",
         },
     ),
@@ -68,10 +68,10 @@ CHAPTERS = (
         "Is the adaptive clamp the best one?",
         ("table6", "fig4"),
         {
-            "table6": "Tables 5 and 6: what a plain clamp or a limit on the spectral norm adds to the gaps of the "
-            "adaptive clamp.",
-            "fig4": "Figure 4: FairVGNN under looser and looser clamps; whiskers are one standard deviation over the "
-            "runs.",
+            "table6": "Tables 5 and 6: difference in the gaps when a plain clamp or spectral normalisation replaces "
+            "the adaptive clamp.",
+            "fig4": "Figure 4: FairVGNN with increasing clamping threshold ε; whiskers are one standard deviation over "
+            "the runs.",
         },
     ),
     Chapter("Is an epoch's cost linear in the graph's size?", ("cost",), {}),
@@ -130,11 +130,10 @@ def table3_and_all(folder: Path) -> tuple[dict[str, ArtefactResult], ArtefactRes
 
 
 CLAIM_RULE = (
-    "Each claim is checked by comparing means. It holds if nine in ten comparisons agree (more than half where the "
-    "paper says *in most cases* or *generally*). It does not hold if fewer than half agree, and is mixed in between. "
-    "It is undecided if no comparison exceeds the noise: the 95 % interval of the difference over the runs includes "
-    "zero (run by run; without pairs, Welch's, where a row is of earlier runs or of another processor). A claim with "
-    "two parts is as good as the worse one."
+    "A claim is a set of comparisons of means. It *holds* if at least nine in ten agree (more than half where the "
+    "paper says *in most cases* or *generally*), is *mixed* if at least half do, and *does not hold* otherwise. It is "
+    "*undecided* if every 95 % interval of the difference includes zero (paired by run; Welch's where a row is of "
+    "earlier runs or of another processor). A claim with two parts counts as the worse one."
 )
 
 
@@ -176,9 +175,9 @@ _WORDS = {"holds": "**holds**", "does not": "**does not hold**"}
 
 def _made_by() -> str:
     return wrapped(
-        "Made by `fairview paper results`; not edited by hand. It says what the FairVGNN paper claims, and what holds "
-        "when its tables and figures are run again. Percent on the test nodes of the published split where nothing "
-        f"else is said. All numbers are in [the tables]({TABLES})."
+        "Which claims of the FairVGNN paper hold when its tables and figures are run again. Percent on the test nodes "
+        "of the published split unless stated otherwise. Made by `fairview paper results`; all numbers are in "
+        f"[the tables]({TABLES})."
     )
 
 
@@ -210,7 +209,7 @@ def _how_much(by_stem: Mapping[str, ArtefactResult]) -> PageTable:
                 ", ".join(f"{setting} ({count})" for setting, count in _lacking(rows).items()) or "-",
             ]
         )
-    columns = ["", *(f"runs a row, {name}" for name in _DATASETS.values()), "earlier rows", "rows without numbers"]
+    columns = ["", *(f"runs per row, {name}" for name in _DATASETS.values()), "earlier rows", "rows not run"]
     return PageTable("", columns, lines)
 
 
@@ -266,9 +265,9 @@ def _machine(by_stem: Mapping[str, ArtefactResult]) -> str:
     packages = ", ".join(f"{name} {versions[name]}" for name in versions if name not in _OF_THE_MACHINE)
     hours = sum(document.seconds for document in by_stem.values()) / 3600
     return wrapped(
-        f"Processors: {machines or 'none'}. Versions: {packages}. The runs at hand took {hours:.1f} hours in all, each "
-        "on one thread of a busy machine (a run that several tables share counts in each). On another processor the "
-        "numbers differ in the last digits, and for single runs in more than that."
+        f"Processors: {machines or 'none'}. Versions: {packages}. The runs took {hours:.1f} hours in all, each on one "
+        "thread of a busy machine (a run shared by several tables counts in each). Other processors change the last "
+        "digits, and single runs by more (docs/stability.md)."
     )
 
 
