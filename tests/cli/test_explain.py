@@ -30,7 +30,10 @@ def test_a_run_is_explained_in_words_and_tables_and_its_report_shows_it(run, ger
         "note: The score is linear in the links' operator",
     ):
         assert any(line.startswith(said) for line in rest), said
-    assert "And 24 channels more; explanation.json" in " ".join(outcome.out.split())
+    assert "And 24 more; explanation.json has all channels." in " ".join(outcome.out.split())
+    titles = [rest.index(line) for line in rest if line.startswith(("What removing", "Links that", "Nodes", "Parts"))]
+    assert len(titles) == 4
+    assert all(not rest[place - 1].strip() for place in titles)
     page = (german / "report.html").read_text()
     assert 'id="explanation"' in page
     assert "Which links carry the gap?" in page

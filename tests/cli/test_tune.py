@@ -225,8 +225,8 @@ def test_limits_by_name_that_name_nothing_are_refused(run, crossed, tmp_path, ar
         (("--max-gap", "nan"), "--max-gap: nan; expected a number between 0 and 1."),
         (("--gap", "statistical_paritiy"), "--gap: no gap 'statistical_paritiy' has a test. Did you mean "
          "'statistical_parity'?"),
-        (("--gap", "equalized_odds=0.1", "--gap", "equalized_odds=0.2"), "--gap equalized_odds: it is given twice; give "
-         "it once."),
+        (("--gap", "equalized_odds=0.1", "--gap", "equalized_odds=0.2"), "--gap equalized_odds: it is given twice; "
+         "give it once."),
         (("--gap", "equalized_odds", "--gap", "equalized_odds=0.2", "--max-gap", "0.1"), "--gap equalized_odds: it is "
          "given twice; give it once."),
         (("--gap", "equal_opportunity=x"), "--gap equal_opportunity=x: expected NAME or NAME=LIMIT, for example "
