@@ -50,6 +50,13 @@ def test_json_is_the_file_and_what_python_says(run, german):
     assert len(document["links"]) == len(document["nodes"]) == 2
 
 
+def test_options_of_own_tables_are_refused_for_a_run_on_a_known_dataset(run, german):
+    outcome = run("explain", german, "--link-kind", "tie")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "--link-kind: for own tables (--nodes) only; a known dataset is read as it is." in outcome.err
+    assert not (german / "explanation.json").exists()
+
+
 def test_another_folder_leaves_the_run_as_it_is(run, german, tmp_path):
     out = tmp_path / "explained"
     outcome = run("explain", german, "--out", out, "--of", "test")

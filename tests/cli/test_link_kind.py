@@ -51,6 +51,15 @@ def test_a_kind_without_edges_is_refused_by_its_flag(run, home):
     assert outcome.err == "error: --link-kind: there is no table of edges with the column; pass --edges.\n"
 
 
+@pytest.mark.parametrize("option", [("--link-kind", "tie"), ("--edges", "links.csv"), ("--split-seed", 0)])
+def test_a_known_dataset_refuses_options_of_own_tables(run, tmp_path, option):
+    outcome = run("train", "german", *option, "--out", tmp_path / "out")
+    assert (outcome.code, outcome.out) == (1, "")
+    said = "for own tables (--nodes) only; a known dataset is read as it is."
+    assert outcome.err == f"error: {option[0]}: {said}\n"
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_propagated_folder_refuses_kinds(run, home, tmp_path):
     outcome = run("propagate", *tables(home), "--link-kind", "tie", "--out", tmp_path / "out")
     assert outcome.code == 1

@@ -246,4 +246,4 @@ def test_gaps_and_attributes_are_not_mixed(run, tables):
 def test_a_known_dataset_has_its_own_sensitive_attribute(run, tmp_path):
     done = run("train", "german", "--sensitive", "Age", "--sensitive", "Gender", "--out", tmp_path / "run")
     assert done.code == 1
-    assert "--label and --sensitive are of own tables (--nodes); a known dataset has its own." in done.err
+    assert "--sensitive: for own tables (--nodes) only; a known dataset is read as it is." in done.err

@@ -170,8 +170,8 @@ def print_audit(document: dict[str, Any]) -> None:
     for sentence in summary(document):
         typer.echo(printable(sentence))
     parts = by_attribute(document)
+    typer.echo()
     for name, part in parts.items():
-        typer.echo()
         if len(parts) > 1:
             typer.echo(printable(f"{name}\n{'=' * len(name)}"))
             for sentence in group_sentences(part):
