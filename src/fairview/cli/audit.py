@@ -87,7 +87,7 @@ def audit(
     from fairview.propagation.operators import Operator
 
     names = list(dict.fromkeys(hidden or ()))
-    if propagated is None:
+    if tables["nodes"] is not None and propagated is None:
         tables["drop"] = list(dict.fromkeys([*(tables["drop"] or ()), *names])) or None
     run = Path(what) if what is not None and (Path(what) / "run.json").is_file() else None
     if run is None and what is not None and (Path(what) / "seed-1").is_dir():
