@@ -135,4 +135,4 @@ def test_verify_needs_the_weights_to_follow_the_numbers(run, home, trained):
 def test_the_option_needs_edges(run, home):
     outcome = run("check", "--nodes", home / "people.csv", *OWN, "--edge-weight", "hours")
     assert outcome.code == 1
-    assert "edge_weight: there is no table of edges with the column; pass --edges." in outcome.err
+    assert "--edge-weight: there is no table of edges with the column; pass --edges." in outcome.err

@@ -30,7 +30,10 @@ def test_a_run_is_explained_in_words_and_tables_and_its_report_shows_it(run, ger
         "note: The score is linear in the links' operator",
     ):
         assert any(line.startswith(said) for line in rest), said
-    assert "And 24 channels more; explanation.json" in " ".join(outcome.out.split())
+    assert "And 24 more; explanation.json has all channels." in " ".join(outcome.out.split())
+    titles = [rest.index(line) for line in rest if line.startswith(("What removing", "Links that", "Nodes", "Parts"))]
+    assert len(titles) == 4
+    assert all(not rest[place - 1].strip() for place in titles)
     page = (german / "report.html").read_text()
     assert 'id="explanation"' in page
     assert "Which links carry the gap?" in page
@@ -45,6 +48,13 @@ def test_json_is_the_file_and_what_python_says(run, german):
     found = fv.explain(fv.load_model(german), fv.load_dataset("german"), top=2)
     assert json.loads(json.dumps(found.to_dict())) == document
     assert len(document["links"]) == len(document["nodes"]) == 2
+
+
+def test_options_of_own_tables_are_refused_for_a_run_on_a_known_dataset(run, german):
+    outcome = run("explain", german, "--link-kind", "tie")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "--link-kind: for own tables (--nodes) only; a known dataset is read as it is." in outcome.err
+    assert not (german / "explanation.json").exists()
 
 
 def test_another_folder_leaves_the_run_as_it_is(run, german, tmp_path):

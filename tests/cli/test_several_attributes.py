@@ -203,6 +203,10 @@ def test_the_audit_has_a_section_for_each_attribute_and_one_for_their_combinatio
     assert "all channels, hops and attributes." in " ".join(done.out.split())
     assert lines[0].endswith("what all columns reveal together was not measured.")
     assert len([line for line in lines if line.startswith("rule: ")]) == 1
+    shown = [line.strip() for line in done.out.splitlines()]
+    parts = [shown.index(name) for name in ("race", "sex", "race & sex")]
+    assert all(not shown[place - 1] for place in parts)
+    assert all(first or second for first, second in pairwise(shown))
     assert (tmp_path / "audit" / "report.html").exists()
     document = json.loads((tmp_path / "audit" / "audit.json").read_text())
     assert list(document["attributes"]) == ["race", "sex"]
@@ -246,4 +250,4 @@ def test_gaps_and_attributes_are_not_mixed(run, tables):
 def test_a_known_dataset_has_its_own_sensitive_attribute(run, tmp_path):
     done = run("train", "german", "--sensitive", "Age", "--sensitive", "Gender", "--out", tmp_path / "run")
     assert done.code == 1
-    assert "--label and --sensitive are of own tables (--nodes); a known dataset has its own." in done.err
+    assert "--sensitive: for own tables (--nodes) only; a known dataset is read as it is." in done.err

@@ -191,7 +191,9 @@ def test_small_groups_are_named_with_the_options_that_help(run, crossed, tmp_pat
         (("--max-gap", "much"), "'much' is no number, and no NAME=LIMIT such as race=0.05."),
         (("--max-gap", "race=much"), "'race=much' is no number, and no NAME=LIMIT such as race=0.05."),
         (("--max-gap", "0.1", "--max-gap", "sex=0.2"), "give one limit for all, or one NAME=LIMIT for each name."),
-        (("--max-gap", "sex=0.1", "--max-gap", "sex=0.2"), "give one limit for all, or one NAME=LIMIT for each name."),
+        (("--max-gap", "0.1", "--max-gap", "0.2"), "give one limit for all, or one NAME=LIMIT for each name."),
+        (("--max-gap", "sex=0.1", "--max-gap", "sex=0.2"), "'sex' is given two limits: give it one."),
+        (("--max-gap", "=0.1"), "'=0.1' is no number, and no NAME=LIMIT such as race=0.05."),
     ],
 )
 def test_limits_that_are_none_or_too_many_have_exit_code_2(run, tmp_path, arguments, message):
@@ -223,6 +225,10 @@ def test_limits_by_name_that_name_nothing_are_refused(run, crossed, tmp_path, ar
         (("--max-gap", "nan"), "--max-gap: nan; expected a number between 0 and 1."),
         (("--gap", "statistical_paritiy"), "--gap: no gap 'statistical_paritiy' has a test. Did you mean "
          "'statistical_parity'?"),
+        (("--gap", "equalized_odds=0.1", "--gap", "equalized_odds=0.2"), "--gap equalized_odds: it is given twice; "
+         "give it once."),
+        (("--gap", "equalized_odds", "--gap", "equalized_odds=0.2", "--max-gap", "0.1"), "--gap equalized_odds: it is "
+         "given twice; give it once."),
         (("--gap", "equal_opportunity=x"), "--gap equal_opportunity=x: expected NAME or NAME=LIMIT, for example "
          "equal_opportunity=0.03."),
         (("--gap", "equal_opportunity=0.1", "--gap", "statistical_parity"), "--gap statistical_parity: it has no "

@@ -210,7 +210,7 @@ def test_edge_types_of_others_are_used_when_asked_for():
     del data.link_kinds
     ignored = fv.from_pyg(data)
     assert ignored.adjacency.kinds is None
-    assert "attributes of the edges ignored: 'edge_type'" in ignored.provenance.notes
+    assert "data.edge_type is ignored; pass link_kind='edge_type' to use it" in ignored.provenance.notes
     assert fv.from_pyg(data, link_kind="edge_type").link_kinds == {"0": 1, "1": 1}
     assert fv.from_pyg(data, link_kind=["a", "a", "b", "b"]).link_kinds == {"a": 1, "b": 1}
     with pytest.raises(fv.InputError, match="no attribute 'edge_typ' with the kinds of the edges"):

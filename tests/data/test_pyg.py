@@ -310,4 +310,7 @@ def test_edges_in_both_directions_need_no_note():
 
 def test_attributes_of_edges_that_are_ignored_are_noted():
     given = data(edge_index=torch.tensor([[0, 1], [1, 0]]), edge_attr=torch.ones(2, 3), edge_type=torch.zeros(2))
-    assert fv.from_pyg(given).provenance.notes == ("attributes of the edges ignored: 'edge_attr', 'edge_type'",)
+    assert fv.from_pyg(given).provenance.notes == (
+        "data.edge_type is ignored; pass link_kind='edge_type' to use it",
+        "attributes of the edges ignored: 'edge_attr'",
+    )

@@ -175,6 +175,18 @@ def test_pyg_data_with_columns_of_its_own() -> None:
         fv.from_pyg(data, sensitive={"race": data.race, "sex": [0, 1]})
 
 
+def test_kinds_of_links_of_pyg_data_stay_with_several_attributes() -> None:
+    data = read().to_pyg()
+    data.race, data.sex = [0, 0, 1, 1, 0, 1], [0, 1, 0, 1, 0, 1]
+    data.edge_type = data.edge_index.sum(dim=0) % 2
+    graph = fv.from_pyg(data, sensitive=["race", "sex"], link_kind="edge_type")
+    assert sum(graph.link_kinds.values()) == graph.num_edges
+    assert graph.to_pyg().link_kinds == list(graph.link_kinds)
+    data.link_kinds = ["near", "far"]
+    assert {*fv.from_pyg(data).link_kinds} <= {"near", "far"}
+    assert fv.from_pyg(data, sensitive=["race", "sex"]).link_kinds == fv.from_pyg(data).link_kinds
+
+
 def test_the_summary_has_each_attribute_and_their_combinations() -> None:
     facts = summarise(read())
     assert [group["nodes"] for group in facts["groups"]] == [1, 2, 1, 1]

@@ -221,7 +221,11 @@ def test_kinds_are_in_the_document_the_tables_and_the_words(found: fv.Explanatio
     assert counts == {kind.kind: kind.links for kind in found.kinds[:-1]}
     largest = max(found.kinds, key=lambda kind: abs(kind.gap or 0))
     assert f"Largest parts by kind of links: {largest.kind} ({largest.gap:+.3f}), " in repr(found)
-    assert "Parts of the gap by kind of links" in found._repr_html_()
+    page = found._repr_html_()
+    assert "Parts of the gap by kind of links" in page
+    links = page[page.index("Links that widen the gap most") :]
+    assert links.index("groups") < links.index("kind") < links.index("effect")
+    assert links.index(document["links"][0]["target"]) < links.index(document["links"][0]["kind"])
 
 
 def test_a_model_that_weighs_no_kinds_says_nothing_of_them(graph: fv.NodeGraph) -> None:

@@ -45,9 +45,18 @@ def test_of_a_score_that_is_not_linear_the_channels_have_one_part(document, tmp_
 
 def test_of_a_model_that_weighs_kinds_of_links_they_are_a_table(document, tmp_path):
     kinds = [{"kind": "kin", "links": 800, "gap": 0.5, "effect": 0.25}, {"kind": "itself", "links": 0, "gap": None}]
-    (figure,) = figures_of(read_folder(written(tmp_path / "one", document | {"kinds": kinds})))
+    links = [row | {"kind": "kin"} for row in document["links"]]
+    (figure,) = figures_of(read_folder(written(tmp_path / "one", document | {"kinds": kinds, "links": links})))
     (table,) = [table for table in figure.tables if table.columns[0] == "kind of links"]
     assert [list(row) for row in table.rows] == [["kin", "800", "0.500", "0.250"], ["itself", "0", "–", "–"]]
+    (table,) = [table for table in figure.tables if table.columns[0] == "link"]
+    assert table.columns == ("link", "groups", "kind", "effect")
+    assert {row[2] for row in table.rows} == {"kin"}
+
+
+def test_of_a_model_that_weighs_none_links_have_no_kind(document, tmp_path):
+    (figure,) = figures_of(read_folder(written(tmp_path / "one", document)))
+    assert [table.columns for table in figure.tables if table.columns[0] == "link"] == [("link", "groups", "effect")]
 
 
 def test_without_removals_the_channels_are_left(document, tmp_path):

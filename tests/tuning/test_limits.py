@@ -148,3 +148,12 @@ def test_a_request_that_leaves_nothing_to_try_is_refused(few):
         with pytest.raises(fv.InputError) as caught:
             fv.tune(few, max_gap=0.1, **wrong)
         assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("gaps", ["race", ["equal_opportunity", "race"]])
+def test_an_attribute_in_place_of_a_gap_is_told_how_to_limit_it(gaps):
+    with pytest.raises(fv.InputError) as caught:
+        read_limits(0.1, gaps, ["race", "sex", "race & sex"])
+    said = "'race' is a sensitive attribute, and no gap; limit it with"
+    assert str(caught.value) == f"gap: {said} max_gap={{'race': 0.05}}."
+    assert for_command_line(caught.value) == f"--gap: {said} --max-gap race=0.05."

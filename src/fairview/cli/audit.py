@@ -87,7 +87,7 @@ def audit(
     from fairview.propagation.operators import Operator
 
     names = list(dict.fromkeys(hidden or ()))
-    if propagated is None:
+    if tables["nodes"] is not None and propagated is None:
         tables["drop"] = list(dict.fromkeys([*(tables["drop"] or ()), *names])) or None
     run = Path(what) if what is not None and (Path(what) / "run.json").is_file() else None
     if run is None and what is not None and (Path(what) / "seed-1").is_dir():
@@ -170,8 +170,8 @@ def print_audit(document: dict[str, Any]) -> None:
     for sentence in summary(document):
         typer.echo(printable(sentence))
     parts = by_attribute(document)
+    typer.echo()
     for name, part in parts.items():
-        typer.echo()
         if len(parts) > 1:
             typer.echo(printable(f"{name}\n{'=' * len(name)}"))
             for sentence in group_sentences(part):

@@ -107,7 +107,7 @@ def print_explanation(document: Mapping[str, Any], top: int) -> None:
     channels = [
         [row["channel"], *(decimal(row[name]) for name in ("gap", "home", "links"))] for row in document["channels"]
     ]
-    left_out = f" And {len(channels) - top:,} channels more; explanation.json has them all." if channels[top:] else ""
+    left_out = f" And {len(channels) - top:,} more; explanation.json has all channels." if channels[top:] else ""
     caption = f"At home: from each node's own value; over links: from others' values.{left_out}"
     columns = ["channel", "part of the gap", "at home", "over links"]
     print_table("Parts of the gap by channel", columns, channels[:top], caption=caption)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairview.cli.options import TableOptions
-from fairview.errors import InputError
+from fairview.cli.options import TableOptions, given
+from fairview.errors import InputError, some
 
 if TYPE_CHECKING:
     from fairview.data.graph import NodeGraph
@@ -69,8 +69,7 @@ def chosen_graph(
         one = "a known dataset, --nodes or --propagated" if or_folder else "either a known dataset or --nodes"
         raise InputError(f"give {one}.")
     if dataset is not None:
-        if tables["label"] is not None or tables["sensitive"]:
-            raise InputError("--label and --sensitive are of own tables (--nodes); a known dataset has its own.")
+        _refuse_table_options(tables)
         return load_dataset(dataset, data_dir=data_dir)
     if tables["label"] is None or not tables["sensitive"]:
         raise InputError("own tables need --label and --sensitive.")
@@ -81,7 +80,16 @@ def training_graph(run: Path, data_dir: Path | None, tables: TableOptions) -> No
     """What a run was trained on: the own tables, given again, or the known dataset."""
     from fairview.runs.evidence import run_graph
 
-    return run_graph(run, data_dir=data_dir) if tables["nodes"] is None else chosen_graph(None, data_dir, tables)
+    if tables["nodes"] is not None:
+        return chosen_graph(None, data_dir, tables)
+    graph = run_graph(run, data_dir=data_dir)
+    _refuse_table_options(tables)
+    return graph
+
+
+def _refuse_table_options(tables: TableOptions) -> None:
+    if ignored := given(tables):
+        raise InputError(f"{some(ignored, limit=20)}: for own tables (--nodes) only; a known dataset is read as it is.")
 
 
 def hidden_columns(

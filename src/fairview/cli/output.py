@@ -76,7 +76,7 @@ def _with_flags(document: Any) -> Any:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], *, caption: str = "") -> None:
-    """A table; columns of numbers are aligned to the right. Names from the data are printed as they are."""
+    """A table and an empty line. Columns of numbers are aligned to the right; names are printed as they are."""
     from rich import box
     from rich.table import Table
 
@@ -91,6 +91,8 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
     for row in listed:
         table.add_row(*map(_cell, row))
     console().print(table)
+    if caption:
+        console().print()
 
 
 def print_facts(title: str, facts: Mapping[str, object]) -> None:

@@ -17,7 +17,7 @@ from fairview.cli.interrupts import terminable
 from fairview.cli.output import Format, FormatOption, metric_columns, percent, print_json, print_table, printable
 from fairview.cli.reports import report_or_say_why_not
 from fairview.cli.trial_progress import SECONDS_BETWEEN_LINES
-from fairview.errors import InputError
+from fairview.errors import InputError, repeated
 from fairview.progress import track_live
 
 if TYPE_CHECKING:
@@ -226,7 +226,9 @@ def _largest_gaps(texts: list[str]) -> float | dict[str, float] | None:
     """`--max-gap LIMIT`, or `--max-gap NAME=LIMIT` for some of several attributes."""
     found: dict[str, float] = {}
     for text in texts:
-        name, _, value = text.rpartition("=")
+        name, _, value = ("", "", text) if text.startswith("=") else text.rpartition("=")
+        if name and name in found:
+            raise typer.BadParameter(f"'{name}' is given two limits: give it one.", param_hint="--max-gap")
         try:
             found[name] = float(value)
         except ValueError:
@@ -240,6 +242,8 @@ def _largest_gaps(texts: list[str]) -> float | dict[str, float] | None:
 
 def _limits(max_gap: float | dict[str, float] | None, gaps: list[str]) -> dict[str, Any]:
     """`--gap NAME` and `--gap NAME=LIMIT` as the library takes them."""
+    if twice := repeated(text.partition("=")[0] for text in gaps):
+        raise InputError(f"--gap {twice[0]}: it is given twice; give it once.")
     if isinstance(max_gap, dict):
         if limited := [text for text in gaps if "=" in text]:
             raise InputError(f"--gap {limited[0]}: --max-gap has limits by name already; name the gap alone.")

@@ -109,7 +109,7 @@ def from_pyg(
     names = names_of("channels", channels if channels is not None else field(data, "channels"))
     if (by_name := _several(data, sensitive, names, problems)) is not None:
         return _of_several(data, by_name, label=label, groups=groups, channels=channels, directed=directed,
-                           edge_weight=edge_weight, problems=problems)  # fmt: skip
+                           edge_weight=edge_weight, link_kind=link_kind, problems=problems)  # fmt: skip
     ours = isinstance(sensitive, str) and sensitive == "sensitive"  # then the names that `to_pyg` wrote belong to it
     groups = names_of("groups", groups if groups is not None or not ours else field(data, "groups"))
     values, own_name, own_channels = _sensitive(data, sensitive, names, problems)
@@ -131,9 +131,9 @@ def from_pyg(
         own_channels = own_channels or names_of("sensitive_channels", field(data, "sensitive_channels")) or ()
     notes: list[str] = []
     weights = _weights(data, edge_weight, notes, problems)
-    kinds = _kinds(data, link_kind, problems)
+    kinds = _kinds(data, link_kind, notes, problems)
     named = [name for name in (edge_weight, link_kind) if isinstance(name, str)]
-    used = {"edge_index", "edge_weight", *named, *(["edge_type"] if kinds is not None else [])}
+    used = {"edge_index", "edge_weight", "edge_type", *named}
     if ignored := sorted(key for key in field_names(data) if key.startswith("edge_") and key not in used):
         notes.append(f"attributes of the edges ignored: {quoted(ignored)}")
     with problems.collecting():
@@ -247,12 +247,15 @@ def _weights(
 
 
 def _kinds(
-    data: Data, link_kind: str | npt.ArrayLike | None, problems: Problems
+    data: Data, link_kind: str | npt.ArrayLike | None, notes: list[str], problems: Problems
 ) -> npt.NDArray[Any] | LinkKinds | None:
-    """A kind for each edge, if asked for, or if `link_kinds` names those of `edge_type`."""
+    """A kind for each edge, if asked for, or if `link_kinds` names those of `edge_type`; others are noted."""
     names = names_of("link_kinds", field(data, "link_kinds"))
     if link_kind is None and names is None:
-        return None  # an `edge_type` is among the ignored attributes
+        if field(data, "edge_type") is not None:
+            asked = option("link_kind", "edge_type")
+            notes.append(Message(f"data.edge_type is ignored; pass {asked} to use it"))
+        return None
     given = "edge_type" if link_kind is None or (isinstance(link_kind, str) and not link_kind) else link_kind
     values = values_of_edges(data, given, "link_kind", "the kinds", problems)
     if values is None or names is None or not isinstance(given, str) or given != "edge_type":

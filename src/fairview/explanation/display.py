@@ -66,7 +66,11 @@ def explanation_html(found: Explanation) -> str:
     if before:
         now = [before[f"{name}_before"] for name in ("gap", "statistical_parity_gap", "accuracy")]
         removed.insert(0, [0, "", *now])
-    links = [[f"{row['source']} – {row['target']}", groups_of(row), row["effect"]] for row in document["links"]]
+    kind = ["kind"] if "kinds" in document else []
+    links = [
+        [f"{row['source']} – {row['target']}", groups_of(row), *(row[name] for name in kind), row["effect"]]
+        for row in document["links"]
+    ]
     nodes = [[row["node"], row["group"], row["links"], row["effect"]] for row in document["nodes"]]
     channels = [[row["channel"], row["gap"], row["home"], row["links"]] for row in document["channels"]]
     kinds = [[row["kind"], row["links"], row["gap"], row["effect"]] for row in document.get("kinds", [])]
@@ -78,7 +82,7 @@ def explanation_html(found: Explanation) -> str:
             removed,
             caption=f"Without some links, no refit; metrics on {found.evaluated}",
         ),
-        notebook.table(["link", "groups", "effect"], links, caption="Links that widen the gap most", most=8),
+        notebook.table(["link", "groups", *kind, "effect"], links, caption="Links that widen the gap most", most=8),
         notebook.table(["node", "group", "links", "effect"], nodes, caption="Nodes whose links widen it most", most=8),
         notebook.table(
             ["kind of links", "links", "part of the gap", "effect"], kinds, caption="Parts of the gap by kind of links"

@@ -10,7 +10,7 @@ import torch
 from fairview.data.adjacency import Adjacency
 from fairview.data.graph import NodeGraph
 from fairview.data.stored_links import StoredLinks
-from fairview.errors import InputError, Problems
+from fairview.errors import InputError, Problems, placeholder
 from fairview.explanation.kinds_score import KindsScore
 from fairview.explanation.network_score import NetworkScore
 from fairview.explanation.polynomial_score import PolynomialScore
@@ -84,7 +84,11 @@ def _check_model(model: object) -> None:
             _check_model(member)
     elif isinstance(model, Parity):
         if model.hops == 0:
-            raise InputError("explain: this 'parity' looks at no links (hops=0); contributions() has its channels.")
+            ways = placeholder(
+                python="contributions() has its channels",
+                command_line="in Python, contributions() of its model has its channels",
+            )
+            raise InputError(f"explain: this 'parity' looks at no links (hops=0); {ways}.")
         if model.head != "linear":
             raise InputError("explain: 'parity' with head='mlp' is no sum over links; fit it with head='linear'.")
         if not isinstance(model.basis, str):

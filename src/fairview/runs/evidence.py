@@ -10,7 +10,8 @@ from fairview.atomic import as_text
 from fairview.data.datasets import dataset_names, load_dataset
 from fairview.data.graph import NodeGraph
 from fairview.data.splits import with_default_split
-from fairview.errors import InputError, flag, placeholder
+from fairview.data.tables.recipe import Recipe
+from fairview.errors import InputError, flag, option, placeholder
 from fairview.leakage.graph_audit import GraphAudit, audit
 from fairview.leakage.model_audit import audit_model
 from fairview.locks import folder_lock
@@ -79,8 +80,25 @@ def own_graph(folder: Path, model: Estimator, graph: NodeGraph) -> NodeGraph:
     """
     graph, _ = with_default_split(graph)
     if model.facts().graph_sha256 != graph.sha256:
-        raise InputError(f"{folder}: its model was trained on another graph than the one given.")
+        raise InputError(
+            f"{folder}: its model was trained on another graph than the one given."
+            + _read_otherwise(model.facts().recipe, graph.recipe)
+        )
     return graph
+
+
+def _read_otherwise(known: Recipe | None, given: Recipe | None) -> str:
+    """What the options were in training, of those that are easily forgotten."""
+    if known is None or given is None:
+        return ""
+    was, now = _easily_forgotten(known), _easily_forgotten(given)
+    told = [option(name, was[name]) if was[name] else f"no {option(name)}" for name in was if was[name] != now[name]]
+    return f" That one had {' and '.join(told)}." if told else ""
+
+
+def _easily_forgotten(recipe: Recipe) -> dict[str, Any]:
+    sensitive = [attribute.column for attribute in recipe.attributes]
+    return {"sensitive": sensitive, "link_kind": recipe.link_kind, "edge_weight": recipe.edge_weight}
 
 
 def write_audit(folder: Path, document: Document, *, inputs: Inputs = (), overwrite: bool = False) -> None:

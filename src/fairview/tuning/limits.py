@@ -91,6 +91,13 @@ def read_limits(max_gap: Any, gaps: Sequence[str] | str | None, attributes: Sequ
             f"{option('gap')}: {shortened(gaps)}; expected the names of gaps, such as 'equal_opportunity'."
         )
     several = len(attributes) > 1
+    named = [gaps] if isinstance(gaps, str) else gaps or ()
+    if several and (wrong := [name for name in named if name in attributes and name not in CONDITIONS]):
+        ways = placeholder(
+            python=f"max_gap={{'{wrong[0]}': 0.05}}",
+            command_line=f"{flag('max_gap')} {shlex.quote(f'{wrong[0]}=0.05')}",
+        )
+        raise InputError(f"{option('gap')}: '{wrong[0]}' is a sensitive attribute, and no gap; limit it with {ways}.")
     if isinstance(max_gap, Mapping) and _by_attribute(max_gap, attributes):
         problems, found = Problems(), list[Limit]()
         for attribute, limit in max_gap.items():

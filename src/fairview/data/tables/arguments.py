@@ -77,7 +77,7 @@ def check_settings(arguments: dict[str, Any], problems: Problems) -> None:
         problems.add("context: known nodes stand around new ones, which need the recipe of the model: pass recipe.")
     for name in ("edge_weight", "link_kind"):
         if arguments[name] is not None and arguments["edges"] is None:
-            problems.add(f"{name}: there is no table of edges with the column; pass {option('edges')}.")
+            problems.add(f"{option(name)}: there is no table of edges with the column; pass {option('edges')}.")
     if arguments["scale_on"] == "train" and arguments["split"] is None and arguments["split_seed"] is None:
         problems.add(f"scaling on the train nodes needs a split: pass {option('split')} or {option('split_seed', 0)}.")
     if arguments["sensitive_as_feature"] and arguments["sensitive"] is None:

@@ -106,8 +106,14 @@ def _tables(found: ExplanationDocument) -> tuple[FigureTable, ...]:
         now = found.removed[0]
         metrics = (percent_or_not(now.statistical_parity_gap_before), percent_or_not(now.accuracy_before))
         removed.insert(0, ("0", "none", number(now.gap_before), *metrics))
+    kind = ["kind"] if any(row.kind for row in found.links) else []
     links = [
-        (f"{row.source} – {row.target}", groups_of(row.model_dump()), number(row.effect, 6))
+        (
+            f"{row.source} – {row.target}",
+            groups_of(row.model_dump()),
+            *([row.kind or "–"] if kind else []),
+            number(row.effect, 6),
+        )
         for row in found.links[:MOST_LISTED]
     ]
     nodes = [
@@ -128,7 +134,7 @@ def _tables(found: ExplanationDocument) -> tuple[FigureTable, ...]:
             ("links removed", "which", "gap in the mean logit", "gap in positive predictions", "accuracy"),
             removed,
         ),
-        FigureTable("Links that widen the gap most", ("link", "groups", "effect"), links),
+        FigureTable("Links that widen the gap most", ("link", "groups", *kind, "effect"), links),
         FigureTable("Nodes whose links widen it most", ("node", "group", "links", "effect"), nodes),
         FigureTable(
             "Parts of the gap by kind of links", ("kind of links", "links", "part of the gap", "effect"), kinds
