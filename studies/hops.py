@@ -1,8 +1,8 @@
-"""Can a model keep a column at home and hide it where propagation makes it leak? A graph where it must, and its masks.
+"""Can a model keep a column at hop 0 and hide it where propagation makes it leak? A graph where it must, and its masks.
 
 python -m studies.hops          prints the graph's correlations by hop, and two tables in Markdown
 
-In `crossed_graph` a column is harmless at home and at two hops, and gives the group away at one. SIGN has a mask for
+In `crossed_graph` a column is harmless at hop 0 and at two hops, and gives the group away at one. SIGN has a mask for
 each column at each hop, GCN one for each column.
 """
 
@@ -37,7 +37,7 @@ def crossed_graph(
     """Nodes of group s and kind t, drawn independently by coins, that meet nodes of group t and kind s.
 
     So a node's neighbours are of the kind that its group says: the column `kind`, t with a little noise, has nothing to
-    do with the group at home, tells it at one hop, and is back at t at two. The label is 1 if ±1 by kind, plus `own`,
+    do with the group at hop 0, tells it at one hop, and is back at t at two. The label is 1 if ±1 by kind, plus `own`,
     plus ±`group_effect` by group, plus noise is above 0.
 
     Args:

@@ -1,4 +1,4 @@
-"""A column that leaks at one hop only: SIGN's masks hide it there and keep it at home; GCN's one mask can't do both."""
+"""A column that leaks at one hop only: SIGN's masks hide it there and keep it at hop 0; GCN's one mask can't."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_column_leaks_at_one_hop_only(graph: fv.NodeGraph) -> None:
     assert once > 0.9
     assert twice < 0.3
     positive = graph.features[graph.labels == 1, 0].mean() - graph.features[graph.labels == 0, 0].mean()
-    assert positive > 0.5  # and is useful at home
+    assert positive > 0.5  # and is useful at hop 0
 
 
 def test_sign_keeps_a_column_at_home_and_hides_it_where_it_leaks(graph: fv.NodeGraph) -> None:

@@ -109,7 +109,7 @@ def print_explanation(document: Mapping[str, Any], top: int) -> None:
     ]
     left_out = f" And {len(channels) - top:,} more; explanation.json has all channels." if channels[top:] else ""
     caption = f"At home: from each node's own value; over links: from others' values.{left_out}"
-    columns = ["channel", "part of the gap", "at home", "over links"]
+    columns = ["channel", "part of the gap", "own value", "over links"]
     print_table("Parts of the gap by channel", columns, channels[:top], caption=caption)
     for name, reason in document["undefined"].items():
         typer.echo(printable(f"undefined: {name}: {reason}"))

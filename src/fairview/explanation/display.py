@@ -88,7 +88,7 @@ def explanation_html(found: Explanation) -> str:
             ["kind of links", "links", "part of the gap", "effect"], kinds, caption="Parts of the gap by kind of links"
         ),
         notebook.table(
-            ["channel", "part of the gap", "at home", "over links"], channels, caption="Parts of the gap", most=8
+            ["channel", "part of the gap", "own value", "over links"], channels, caption="Parts of the gap", most=8
         ),
         notebook.notes([*found.notes, *(f"{name} is undefined: {why}" for name, why in found.undefined.items())]),
     )

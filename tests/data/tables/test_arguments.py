@@ -30,6 +30,7 @@ import fairview as fv
             "similarity_with_sensitive: the sensitive column is no feature; pass sensitive_as_feature=True too.",
         ),
         ({"unscaled": ["aeg"]}, "nodes.csv: no column 'aeg'. Did you mean 'age'?"),
+        ({"unscaled": ["sex, age"]}, "nodes.csv: no column 'sex, age'. These are 2 columns; name each by itself."),
         ({"label": 3}, "label: 3; expected a text."),
         ({"sensitive": 3}, "sensitive: 3; expected the name of a column, or a list of several."),
         ({"sensitive": []}, "sensitive: []; expected the name of a column, or a list of several."),

@@ -50,7 +50,12 @@ class Table:
 
     def missing(self, column: str) -> str:
         """The message for a column that is not there."""
-        return f"{self.name}: no column '{shown(column)}'.{did_you_mean(column, self.columns)}"
+        several = column.split(",")
+        if len(several) > 1 and all(each.strip() in self.columns for each in several):
+            hint = f" These are {len(several)} columns; name each by itself."
+        else:
+            hint = did_you_mean(column, self.columns)
+        return f"{self.name}: no column '{shown(column)}'.{hint}"
 
 
 def read_table(

@@ -18,7 +18,7 @@ _WORDS = {
     "within groups": "as many within groups",
     "between groups": "as many between groups",
 }
-_PARTS = ("at home", "over links")
+_PARTS = ("own value", "over links")
 
 
 def figure(content: Content) -> Figure | None:

@@ -87,7 +87,7 @@ def _notes(content: Content, drawn: list[KeptRow]) -> tuple[str, ...]:
     notes = [f"The {NAMED} least kept channels are named."] if len(drawn) > NAMED else []
     record = content.record
     if record is not None and record.parameters.get("encoder") == "sign":
-        notes.append("NAME@1 is a column after one hop, NAME@0 the column at home; 'after' is that hop.")
+        notes.append("NAME@1 is a column after one hop, NAME@0 the node's own value; 'after' is that hop.")
     return tuple(notes)
 
 
