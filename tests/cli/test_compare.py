@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fairview.cli import trial_progress
+from fairview.cli import main, trial_progress
 from fairview.study.trials import Result, Timing
 
 with warnings.catch_warnings():
@@ -28,11 +29,21 @@ BOTH = ("--methods", "fairvgnn,logistic-regression")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
-    return tmp_path_factory.mktemp("compared")
+def compared(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("compared")
+    with pytest.raises(SystemExit):
+        main([*GERMAN, "--out", str(folder)])
+    return folder
 
 
-def test_json_is_the_summary_with_the_costs_and_nothing_else_is_printed(run, folder):
+@pytest.fixture
+def folder(compared, tmp_path) -> Path:
+    """A finished comparison to go on with."""
+    return shutil.copytree(compared, tmp_path / "compared")
+
+
+def test_json_is_the_summary_with_the_costs_and_nothing_else_is_printed(run, tmp_path):
+    folder = tmp_path / "compared"
     outcome = run(*GERMAN, "--out", folder, "--format", "json")
     assert (outcome.code, outcome.err) == (0, "")
     found = json.loads(outcome.out)

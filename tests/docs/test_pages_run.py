@@ -100,13 +100,3 @@ def test_the_code_of_a_page_runs(page, fresh_folder):
             assert_alike(content, shown, where)
         else:
             assert language in ("sh", "toml", "json"), f"{where}: no rule for a block of {language}"
-
-
-@pytest.mark.parametrize("notebook", sorted((ROOT / "docs" / "tutorials").glob("*.ipynb")), ids=lambda path: path.name)
-def test_a_notebook_runs_and_is_stored_without_outputs(notebook, fresh_folder):
-    nbformat = pytest.importorskip("nbformat")
-    nbclient = pytest.importorskip("nbclient")
-    pytest.importorskip("ipykernel")
-    document = nbformat.read(notebook, as_version=4)
-    assert not any(cell.get("outputs") for cell in document.cells)
-    nbclient.NotebookClient(document, timeout=120, kernel_name="python3").execute()

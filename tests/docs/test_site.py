@@ -11,6 +11,8 @@ import pytest
 
 import fairview as fv
 
+pytestmark = pytest.mark.xdist_group("site")  # it is built once
+
 
 @pytest.fixture(scope="module")
 def site(root, tmp_path_factory):

@@ -22,6 +22,8 @@ from fairview.tuning.limits import Limit, read_limits
 NAMES = ("race", "sex", "race & sex")
 GAP = "statistical_parity_gap"
 
+pytestmark = pytest.mark.xdist_group("tuning of several attributes")  # one tuning serves many tests
+
 
 def with_split(graph: fv.NodeGraph, **shares: float) -> fv.NodeGraph:
     return graph.with_splits(fv.stratified_splits(graph, repeats=1, **shares)[0])

@@ -136,7 +136,7 @@ class ModelAudit(_ByGroup):
         Example:
             >>> import fairview as fv
             >>> graph = fv.load_dataset("german")
-            >>> audit_model(fv.Constant().fit(graph), graph).to_frame().row(2)[:3]
+            >>> fv.audit_model(fv.Constant().fit(graph), graph).to_frame().row(2)[:3]
             ('constant', 'accuracy', 0.7)
         """
         from fairview.metrics.evaluation_display import evaluations_frame

@@ -175,9 +175,9 @@ _WORDS = {"holds": "**holds**", "does not": "**does not hold**"}
 
 def _made_by() -> str:
     return wrapped(
-        "Which claims of the FairVGNN paper hold when its tables and figures are run again. Percent on the test nodes "
-        "of the published split unless stated otherwise. Made by `fairview paper results`; all numbers are in "
-        f"[the tables]({TABLES})."
+        "Made by `fairview paper results`; not edited by hand. Which claims of the FairVGNN paper hold when its tables "
+        "and figures are run again? Percent on the test nodes of the published split unless stated otherwise; all "
+        f"numbers are in [the tables]({TABLES})."
     )
 
 

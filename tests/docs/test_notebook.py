@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-NOTEBOOK = Path(__file__).parents[1] / "docs" / "tutorials" / "notebook.ipynb"
+NOTEBOOK = Path(__file__).parents[2] / "docs" / "tutorials" / "notebook.ipynb"
+
+pytestmark = pytest.mark.xdist_group("notebook")  # it is run once
 
 
 @pytest.fixture(scope="module")
