@@ -17,10 +17,13 @@ from fairview.paper.numbers import PAPER_METRICS
 from fairview.paper.verdicts import in_words, verdicts
 
 EARLIER = "earlier"
-RUNS_RULE = (
-    "The rows have different numbers of runs: one of n runs has the first n seeds. Two rows are compared "
-    "over the seeds that both have. *Earlier* rows are of seeds 1 to n too, from a call whose runs were not kept: of "
-    "these only means and deviations are known."
+_RUNS_RULE = (
+    "The rows have different numbers of runs: one of n runs has the first n seeds. Two rows are compared over the "
+    "seeds that both have."
+)
+_EARLIER_RULE = (
+    " *Earlier* rows are of seeds 1 to n too, from a call whose runs were not kept: of these only means and deviations "
+    "are known."
 )
 SMOKE = "**A smoke test: two epochs per run. The numbers mean nothing.**"
 
@@ -121,6 +124,12 @@ def _ranked(rows: Iterable[CellResult]) -> dict[str, dict[tuple[str, str], CellR
     return ranked
 
 
+def runs_rule(documents: Iterable[ArtefactResult]) -> str:
+    """What a reader must know of rows with different numbers of runs."""
+    earlier = any(row.earlier for document in documents for row in document.rows)
+    return _RUNS_RULE + _EARLIER_RULE if earlier else _RUNS_RULE
+
+
 def markdown(document: ArtefactResult, *, checks: PageTable | None = None) -> str:
     """The page of a table or figure."""
     scope = document.scope
@@ -130,7 +139,7 @@ def markdown(document: ArtefactResult, *, checks: PageTable | None = None) -> st
         lines += [SMOKE, ""]
     lines += [f"Percent on the test nodes; {draws}seeds 1 to {scope['seeds']}; mean ± standard deviation.", ""]
     if any(row.lacks_runs or row.earlier for row in document.rows):
-        lines += [wrapped(RUNS_RULE), ""]
+        lines += [wrapped(runs_rule([document])), ""]
     for table in tables(document):
         lines += [f"## {table.title}", "", table.markdown(), ""]
     if checks is not None and checks.rows:

@@ -141,7 +141,7 @@ def _near_majority(main: ArtefactResult) -> Iterator[str | PageTable]:
         if abs(mean - 50) < NEAR_MAJORITY:
             near.append([*line, f"within {NEAR_MAJORITY:g} points"])
         elif spread.low is not None and spread.high is not None and spread.low <= 0.5 <= spread.high:
-            unsure.append([*line, "its interval includes 50"])
+            unsure.append([*line, f"its interval over {row.count} runs includes 50"])
     if near or unsure:
         yield "The majority answer has gaps of 0 and a balanced accuracy of 50. Not shown to be better than that:"
         columns = ["on", "model", "balanced accuracy", "false positive rate", "because"]

@@ -13,7 +13,7 @@ from fairview.paper.artefacts import ArtefactResult, documents
 from fairview.paper.cells import YARDSTICKS, CellResult
 from fairview.paper.checklist import findings
 from fairview.paper.claims import Claim, Finding, Word
-from fairview.paper.pages import RUNS_RULE, SMOKE, PageTable, bullet, wrapped
+from fairview.paper.pages import SMOKE, PageTable, bullet, runs_rule, wrapped
 from fairview.paper.plain_words import Answers, plain_words, verdicts_counted
 
 TABLES = "results-tables.md"
@@ -105,7 +105,8 @@ def results_page(folder: Path) -> str:
         lines += [claims_in_short(_of_chapter(checked, chapter)).markdown(), ""]
         if "table3" in chapter.artefacts:
             lines += _answers(answers)
-    lines += ["## How much was run?", "", wrapped(RUNS_RULE), "", _how_much(by_stem).markdown(), "", _machine(by_stem)]
+    lines += ["## How much was run?", "", wrapped(runs_rule(by_stem.values())), ""]
+    lines += [_how_much(by_stem).markdown(), "", _machine(by_stem)]
     return re.sub(r"\n{3,}", "\n\n", "\n".join([*lines, ""]))
 
 

@@ -9,7 +9,7 @@ from fairview.paper.artefacts import ArtefactResult
 from fairview.paper.cells import MAJORITY, SHOWN, YARDSTICKS, CellResult, change
 from fairview.paper.checklist import findings
 from fairview.paper.claims import claims_table, settings_of
-from fairview.paper.pages import RUNS_RULE, SMOKE, PageTable, bullet, tables, wrapped
+from fairview.paper.pages import SMOKE, PageTable, bullet, runs_rule, tables, wrapped
 from fairview.paper.results_page import CLAIM_RULE, heading, table3_and_all
 from fairview.paper.table3 import LOWEST_LOSS
 from fairview.study.statistics import INTERVAL_RULE, Estimate
@@ -32,7 +32,7 @@ def tables_page(folder: Path) -> str:
     """
     by_stem, _ = table3_and_all(folder)
     made = "Made by `fairview paper results`; not edited by hand. Percent on the test nodes: mean ± standard deviation."
-    lines = ["# The tables behind the results", "", wrapped(f"{made} {RUNS_RULE}")]
+    lines = ["# The tables behind the results", "", wrapped(f"{made} {runs_rule(by_stem.values())}")]
     for document in by_stem.values():
         lines += ["", f"## {heading(document)}", ""]
         lines += [SMOKE, ""] if document.scope["quick"] else []
