@@ -31,7 +31,7 @@ def test_tensors_of_two_devices_do_not_meet_unnoticed() -> None:
 
 @pytest.mark.parametrize("path", ["auto", "general"])
 @pytest.mark.parametrize("encoder", ["mlp", "gcn", "gin", "sage"])
-@pytest.mark.parametrize("sample", [None, 32])
+@pytest.mark.parametrize("sample", [None, pytest.param(32, marks=pytest.mark.slow)])
 @pytest.mark.usefixtures("no_numbers")
 def test_an_epoch_of_fairvgnn_runs_on_another_device(encoder: str, path: str, sample: int | None) -> None:
     graph = fv.load_dataset("german")

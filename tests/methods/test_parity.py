@@ -368,6 +368,7 @@ print(json.dumps([model.predict_proba(graph)[:, 1].tolist() for model in models]
 """
 
 
+@pytest.mark.slow
 def test_convex_fits_agree_over_processors_and_threads_and_penalised_ones_nearly():
     found = []
     for kernels, threads in (("Haswell", "1"), ("Nehalem", "2"), ("SkylakeX", "1"), ("Haswell", "2")):

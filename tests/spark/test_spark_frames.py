@@ -108,6 +108,7 @@ def test_rows_that_were_read_in_another_way_are_refused(rows, read, graph):
         fv.spark.predict(fv.LogisticRegression().fit(other), rows)
 
 
+@pytest.mark.slow
 def test_a_finished_hop_is_not_computed_again(tables, tmp_path):
     settings = {"label": "y", "sensitive": "s", "operator": "mean", "checkpoints": str(tmp_path)}
     fv.spark.propagate(*tables, **settings, hops=1)

@@ -59,8 +59,8 @@ CHAPTERS = (
         ("table4", "fig3"),
         {
             "table4": "Table 4: what leaving out the masks (fm), the clamp (wc) or both adds to the gaps, all other "
-            "settings unchanged; whiskers are 95 % intervals of the difference over the runs. An interval that "
-            "includes zero is no evidence either way.",
+            "settings unchanged; whiskers are 95 % intervals of the difference over the runs, and a single run has "
+            "none. An interval that includes zero is no evidence either way.",
             "fig3": "Figure 3: the same for discriminator and generator, beside FairVGNN without the clamp.",
         },
     ),
