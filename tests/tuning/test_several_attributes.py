@@ -248,6 +248,18 @@ def test_the_document_and_the_certificate_name_the_attribute_of_each_limit(for_a
     assert "statistical_parity by race & sex: observed" in repr(tuning)
 
 
+def test_the_intervals_of_a_shown_model_are_those_of_its_gaps(for_all, planted):
+    tuning, folder = for_all
+    found = fv.evaluate(tuning.model, planted, split="val", intervals=True)
+    document = json.loads((folder / "tune.json").read_text())
+    metrics = document["frontier"][document["chosen"]["candidate"]]["metrics"]
+    assert metrics[GAP] == pytest.approx(found[GAP])
+    assert set(found.intervals) - set(metrics["intervals"]) == {"auc"}
+    for name, interval in metrics["intervals"].items():
+        if name.endswith("_gap"):
+            assert (interval["low"], interval["high"]) == (found.intervals[name].low, found.intervals[name].high)
+
+
 def test_the_certificate_can_be_checked_with_the_graph_and_every_change_is_found(for_all, planted):
     _, folder = for_all
     assert check_certificate(folder / "run", planted) == []
