@@ -108,7 +108,7 @@ def print_explanation(document: Mapping[str, Any], top: int) -> None:
         [row["channel"], *(decimal(row[name]) for name in ("gap", "home", "links"))] for row in document["channels"]
     ]
     left_out = f" And {len(channels) - top:,} more; explanation.json has all channels." if channels[top:] else ""
-    caption = f"At home: from each node's own value; over links: from others' values.{left_out}"
+    caption = f"Own value: from the node itself; over links: from the values of others.{left_out}"
     columns = ["channel", "part of the gap", "own value", "over links"]
     print_table("Parts of the gap by channel", columns, channels[:top], caption=caption)
     for name, reason in document["undefined"].items():
