@@ -15,9 +15,9 @@ def summary(document: ExplanationJSON) -> list[str]:
     """The gap, how many links widen it, and what happens without them."""
     first, second = document["groups"]
     nodes = sum(document["counts"])
-    where = "all nodes" if document["split"] == "all" else f"the split '{document['split']}'"
+    where = "" if document["split"] == "all" else f" of the split '{document['split']}'"
     sentences = [
-        f"The mean logit of '{first}' is {document['gap']:.3f} above that of '{second}' ({nodes:,} nodes of {where}).",
+        f"The mean logit of '{first}' is {document['gap']:.3f} above that of '{second}' ({nodes:,} nodes{where}).",
         f"{document['widening']:,} of {document['num_links']:,} links widen this gap.",
     ]
     told = [removal_sentence(document), channel_sentence(document), kind_sentence(document)]
